@@ -1,0 +1,27 @@
+"""Every rule the project's BUILD files use comes from here, so that another Bazel touches this folder only."""
+
+load("//ci/bazel:cuda_library.bzl", _cuda_library = "cuda_library")
+
+_COPTS = [
+    "-Wall",
+    "-Wextra",
+    "-Werror",
+    "-Wno-missing-field-initializers",
+]
+
+def cc_library(name, copts = [], **kwargs):
+    native.cc_library(name = name, copts = _COPTS + copts, **kwargs)
+
+def cc_binary(name, copts = [], **kwargs):
+    native.cc_binary(name = name, copts = _COPTS + copts, **kwargs)
+
+def cc_test(name, copts = [], deps = [], **kwargs):
+    """A GoogleTest test; gtest's main is linked unless the test brings its own."""
+    native.cc_test(name = name, copts = _COPTS + copts, deps = deps + ["@system//:gtest"], **kwargs)
+
+def cc_benchmark(name, deps = [], tags = [], **kwargs):
+    """A Google Benchmark binary of host code, `bazel run` by hand; never a timed test."""
+    cc_binary(name = name, testonly = True, deps = deps + ["@system//:benchmark"], tags = tags, **kwargs)
+
+sh_test = native.sh_test
+cuda_library = _cuda_library
