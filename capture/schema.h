@@ -114,6 +114,29 @@ namespace stallhound::capture {
 #define SH_GRAPH_COLUMNS(REQUIRED, OPTIONAL) /* executable graphs and the kernel nodes they were made with */ \
   REQUIRED(uint32_t, process_id) REQUIRED(uint64_t, graph_id) OPTIONAL(int64_t, kernel_node_count)
 
+// One execution of a graph that was recorded as a whole: GPU work without kernel records inside.
+#define SH_GRAPH_RUN_COLUMNS(REQUIRED, OPTIONAL)                                            \
+  REQUIRED(int64_t, start_ns) REQUIRED(int64_t, end_ns) REQUIRED(uint32_t, process_id)        \
+  REQUIRED(uint32_t, device_id) OPTIONAL(uint32_t, context_id) REQUIRED(uint32_t, stream_id)  \
+  OPTIONAL(uint64_t, graph_id) OPTIONAL(uint64_t, correlation_id)                             \
+  OPTIONAL(int64_t, launch_start_ns) OPTIONAL(int64_t, launch_end_ns) OPTIONAL(uint32_t, launch_thread_id)
+
+// Results without a timeline: one number of a benchmark, or of a profiled kernel. In the producer's order.
+#define SH_BENCHMARK_POINT_COLUMNS(REQUIRED, OPTIONAL)                                      \
+  REQUIRED(StringId, benchmark)        /* run name, without the suffix of an aggregate */     \
+  REQUIRED(StringId, metric)           /* "real_time", "nv/cold/time/gpu/mean", a counter's name */ \
+  OPTIONAL(double, value)              /* NULL: the producer wrote NaN, an infinity or no number */ \
+  OPTIONAL(StringId, unit)             /* times are in "ns" whatever the producer's unit */   \
+  OPTIONAL(StringId, aggregate)        /* "mean", "median", "BigO", ...; NULL: one repetition */ \
+  OPTIONAL(int64_t, repetition) OPTIONAL(int64_t, iteration_count) OPTIONAL(uint32_t, device_id) \
+  OPTIONAL(StringId, error)            /* the benchmark failed or was skipped: why */
+
+#define SH_KERNEL_METRIC_COLUMNS(REQUIRED, OPTIONAL)                                        \
+  REQUIRED(uint32_t, kernel_shape_id) REQUIRED(int64_t, launch_index) /* of the launch in the profile, from 0 */ \
+  REQUIRED(StringId, metric) OPTIONAL(StringId, section) OPTIONAL(StringId, unit)              \
+  OPTIONAL(double, value) OPTIONAL(StringId, text) /* of a metric that is no number */         \
+  OPTIONAL(uint32_t, device_id)
+
 // A span in which nothing was recorded, or less than the mode promises (windows, GPU side lost).
 #define SH_WINDOW_COLUMNS(REQUIRED, OPTIONAL)                                               \
   REQUIRED(int64_t, start_ns) OPTIONAL(int64_t, end_ns) REQUIRED(uint32_t, process_id) REQUIRED(StringId, reason)
@@ -133,7 +156,9 @@ namespace stallhound::capture {
   TABLE(HostCall, host_call, SH_HOST_CALL_COLUMNS) TABLE(Kernel, kernel, SH_KERNEL_COLUMNS)    \
   TABLE(Copy, copy, SH_COPY_COLUMNS) TABLE(Memset, memset, SH_MEMSET_COLUMNS)                  \
   TABLE(Sync, sync, SH_SYNC_COLUMNS) TABLE(CudaEvent, cuda_event, SH_CUDA_EVENT_COLUMNS)       \
-  TABLE(Overhead, overhead, SH_OVERHEAD_COLUMNS)
+  TABLE(Overhead, overhead, SH_OVERHEAD_COLUMNS) TABLE(GraphRun, graph_run, SH_GRAPH_RUN_COLUMNS) \
+  TABLE(BenchmarkPoint, benchmark_point, SH_BENCHMARK_POINT_COLUMNS)                          \
+  TABLE(KernelMetric, kernel_metric, SH_KERNEL_METRIC_COLUMNS)
 // clang-format on
 
 // XRow: one row. XBatch: the same columns as vectors of one length.
