@@ -1,0 +1,89 @@
+#include <absl/strings/str_cat.h>
+
+#include <utility>
+
+#include "base/status_macros.h"
+#include "capture/import/importer.h"
+#include "capture/import/kineto.h"
+#include "capture/import/refusals.h"
+
+namespace stallhound::capture {
+
+const std::vector<Importer>& Importers() {
+  static const auto* const importers = new std::vector<Importer>{
+      KinetoImporter(), NsysReportRefusal(),   NvprofRefusal(),  ExecutionTraceRefusal(),
+      ChakraRefusal(),  TritonServerRefusal(), RocprofRefusal(), ArchiveRefusal(),
+  };
+  return *importers;
+}
+
+namespace {
+
+// The beginning of a file for a message, without anything unprintable.
+std::string Beginning(std::string_view head) {
+  constexpr size_t kShown = 40;
+  std::string shown;
+  for (const char c : head.substr(0, kShown)) shown += c >= ' ' && c < 127 ? c : '.';
+  return shown;
+}
+
+absl::StatusOr<ForeignFile> OpenOne(std::shared_ptr<ImportSource> source) {
+  ForeignFile file;
+  file.name = source->name();
+  SH_ASSIGN_OR_RETURN(file.importer, ChooseImporter(*source));
+  file.source = std::move(source);
+  if (file.importer->refuse != nullptr) return file.importer->refuse(*file.source);
+  if (file.importer->open != nullptr) {
+    SH_ASSIGN_OR_RETURN(file.capture, file.importer->open(file.source));
+  }
+  return file;
+}
+
+}  // namespace
+
+absl::StatusOr<const Importer*> ChooseImporter(const ImportSource& source) {
+  const Importer* best = nullptr;
+  Confidence best_confidence = Confidence::kNo;
+  for (const Importer& importer : Importers()) {
+    const Confidence confidence = importer.sniff(source);
+    if (confidence <= best_confidence) continue;
+    best = &importer;
+    best_confidence = confidence;
+  }
+  if (best != nullptr) return best;
+  if (!source.head_status().ok()) return source.head_status();
+  std::string formats;
+  for (const Importer& importer : Importers()) {
+    if (importer.refuse == nullptr) absl::StrAppend(&formats, formats.empty() ? "" : ", ", importer.description);
+  }
+  return absl::InvalidArgumentError(absl::StrCat("importing ", source.path(), ": unknown format (begins with \"",
+                                                 Beginning(source.head()), "\"); known are ", formats));
+}
+
+absl::StatusOr<ForeignFiles> OpenForeign(const std::filesystem::path& path, const ImportOptions& options) {
+  SH_ASSIGN_OR_RETURN(ImportSources sources, OpenSources(path, options));
+  ForeignFiles result;
+  result.is_archive = sources.is_archive;
+  absl::Status first_error;
+  for (std::shared_ptr<ImportSource>& source : sources.sources) {
+    absl::StatusOr<ForeignFile> file = OpenOne(std::move(source));
+    if (file.ok()) {
+      result.files.push_back(*std::move(file));
+      continue;
+    }
+    if (!result.is_archive) return file.status();
+    result.refused.emplace_back(file.status().message());
+    if (first_error.ok()) first_error = file.status();
+  }
+  if (result.files.empty()) return first_error;
+  return result;
+}
+
+absl::StatusOr<ImportCounts> CountForeign(ForeignFile& file) {
+  if (file.capture == nullptr) return file.importer->count(file.source);
+  SH_ASSIGN_OR_RETURN(ImportCounts counts, CountCapture(*file.capture, file.capture->count_rules()));
+  file.capture->AddFacts(counts);
+  return counts;
+}
+
+}  // namespace stallhound::capture
