@@ -100,14 +100,16 @@ struct ChunkHeader {
   uint32_t magic;
   ChunkKind kind;
   uint16_t unit_count;
-  uint32_t thread_index;  // kRecords: the writing thread
+  uint32_t thread_index;  // kRecords: the writing thread; after its end another may go on, so records name theirs
   std::atomic<ActivityState> state;
   std::atomic<uint32_t> committed_bytes;  // of the body
-  uint32_t reserved;
+  // kActivity: raw bytes whose records are in a kRecords chunk already; decode what follows them.
+  std::atomic<uint32_t> transcribed_bytes;
   std::atomic<uint64_t> generation;  // grows each time the chunk is (re)used
   std::atomic<int64_t> first_ns;
   std::atomic<int64_t> last_ns;
-  uint64_t unused[2];
+  uint64_t link;  // the running writer's lists; means nothing to a reader
+  uint64_t unused;
 };
 static_assert(sizeof(ChunkHeader) == 64);
 

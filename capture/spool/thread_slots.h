@@ -1,0 +1,48 @@
+#pragma once
+
+// What a thread keeps between two records: its place in the spool. One thread-local pointer into memory that is mapped,
+// never malloc'ed, and used again by later threads. Shared by all writers of the process. std only.
+
+#include <pthread.h>
+
+#include <atomic>
+#include <cstdint>
+
+#include "capture/spool/format.h"
+
+namespace stallhound::capture::spool {
+
+class SpoolWriter;
+
+struct ThreadSlot {
+  std::atomic<uint64_t> generation;  // the file that the rest belongs to; 0: none
+  SpoolWriter* writer;
+  std::atomic<ChunkHeader*> chunk;  // null: none yet
+  uint32_t used;                    // of its body
+  uint32_t capacity;
+  uint32_t thread_index;
+  bool is_free;
+  ThreadSlot* next;  // all slots ever made
+};
+
+class ThreadSlots {
+ public:
+  // The calling thread's slot; null if it has none yet.
+  static ThreadSlot* Current() noexcept;
+  // Gives the calling thread a slot. Null: out of memory.
+  static ThreadSlot* Create() noexcept;
+  // Every slot, in use or not; walk by `next`.
+  static ThreadSlot* All() noexcept;
+  // Makes slots forget `writer`, which goes away.
+  static void Detach(const SpoolWriter* writer) noexcept;
+  // In a forked child: only the calling thread's slot is in use.
+  static void ForgetAfterFork() noexcept;
+
+ private:
+  static ThreadSlot* Reuse() noexcept;
+  static ThreadSlot* Map() noexcept;
+  static void MakeKey() noexcept;
+  static void OnThreadExit(void* slot) noexcept;
+};
+
+}  // namespace stallhound::capture::spool
