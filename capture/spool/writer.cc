@@ -24,8 +24,9 @@ void FillRandom(uint8_t (&bytes)[16]) {
 }
 
 void CopyText(char* target, size_t bytes, const char* text) {
-  strncpy(target, text, bytes - 1);
-  target[bytes - 1] = '\0';
+  const size_t length = strnlen(text, bytes - 1);
+  memcpy(target, text, length);
+  target[length] = '\0';
 }
 
 }  // namespace
@@ -136,12 +137,9 @@ ThreadSlot* SpoolWriter::Register() noexcept {
   if (slot->writer != nullptr) slot->writer->Release(*slot);
   char name[16] = {};
   prctl(PR_GET_NAME, name);
-  ThreadRecord record{};
-  record.thread_index = next_thread_index_.fetch_add(1, std::memory_order_relaxed) + 1;
-  record.name = InternString(name);
-  record.tid = syscall(SYS_gettid);
-  if (!AddDictionary(record)) return nullptr;
-  slot->thread_index = record.thread_index;
+  const uint32_t thread_index = AddThread(syscall(SYS_gettid), name);
+  if (thread_index == 0) return nullptr;
+  slot->thread_index = thread_index;
   slot->writer = this;
   slot->generation.store(generation, std::memory_order_release);
   return slot;
@@ -254,7 +252,6 @@ void SpoolWriter::ForgetAfterFork() noexcept {
   interner_.Clear();
   dictionary_chunk_ = nullptr;
   memset(next_ids_, 0, sizeof(next_ids_));
-  next_thread_index_.store(0);
   memset(static_cast<void*>(pending_.losses), 0, sizeof(pending_.losses));
   for (auto* total : {&pending_.launches_seen, &pending_.kernels_seen, &pending_.callback_count, &pending_.callback_ns,
                       &pending_.units_used}) {

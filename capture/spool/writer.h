@@ -126,6 +126,8 @@ class SpoolWriter {
 
   // The calling thread's index; its ThreadRecord is written at the first call. 0: not recording.
   uint32_t ThreadIndex() noexcept;
+  // The index of any thread of this process, by the operating system's id; 0: not recording.
+  uint32_t ThreadIndexOf(int64_t tid) noexcept;
 
   void CountLoss(LossCounter counter, uint64_t count = 1) noexcept;
   // The same for losses of a known interval.
@@ -185,6 +187,7 @@ class SpoolWriter {
   // Under dictionary_lock_. Where the record lies in the file, or null.
   const uint8_t* PutDictionary(RecordHeader* record, size_t bytes, const void* tail, size_t tail_bytes) noexcept;
 
+  uint32_t AddThread(int64_t tid, std::string_view name) noexcept;
   // The calling thread's slot with an index in the current file; null: not recording.
   ThreadSlot* Register() noexcept;
   ThreadSlot* Refill(uint32_t bytes) noexcept;
@@ -195,7 +198,6 @@ class SpoolWriter {
   std::atomic<FileHeader*> header_{&pending_};
   std::atomic<State> state_{State::kUnconfigured};
   int64_t (*now_ns_)() = RawNowNs;
-  std::atomic<uint32_t> next_thread_index_{0};
 
   pthread_mutex_t open_lock_ = PTHREAD_MUTEX_INITIALIZER;
   WriterOptions options_;

@@ -1,6 +1,10 @@
 // The half of SpoolWriter that writes dictionary records and lends activity buffers.
 
+#include <fcntl.h>
+#include <stddef.h>
+#include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "capture/spool/bounded_lock.h"
 #include "capture/spool/writer.h"
@@ -71,6 +75,43 @@ uint32_t SpoolWriter::InternRecord(RecordHeader* record, size_t bytes, const voi
   next_ids_[kind] = id;
   interner_.Insert(hash, kind, place + kKeyOffset, static_cast<uint32_t>(bytes - kKeyOffset + tail_bytes), id);
   return id;
+}
+
+uint32_t SpoolWriter::AddThread(int64_t tid, std::string_view name) noexcept {
+  const Piece key{&tid, sizeof(tid)};
+  const uint32_t kind = static_cast<uint32_t>(RecordType::kThread);
+  const uint64_t hash = HashPieces(kind, &key, 1);
+  if (const uint32_t known = interner_.Find(hash, kind, &key, 1); known != 0) return known;
+  ThreadRecord record{};
+  SetHeader(record);
+  record.name = InternString(name);
+  record.tid = tid;
+  BoundedLock lock(dictionary_lock_);
+  if (!lock.held() || generation() == 0) return 0;
+  if (const uint32_t known = interner_.Find(hash, kind, &key, 1); known != 0) return known;
+  record.thread_index = next_ids_[kind] + 1;
+  const uint8_t* place = PutDictionary(&record.header, sizeof(record), nullptr, 0);
+  if (place == nullptr) return 0;
+  next_ids_[kind] = record.thread_index;
+  interner_.Insert(hash, kind, place + offsetof(ThreadRecord, tid), sizeof(tid), record.thread_index);
+  return record.thread_index;
+}
+
+uint32_t SpoolWriter::ThreadIndexOf(int64_t tid) noexcept {
+  if (!EnsureOpen()) return 0;
+  const Piece key{&tid, sizeof(tid)};
+  const uint32_t kind = static_cast<uint32_t>(RecordType::kThread);
+  if (const uint32_t known = interner_.Find(HashPieces(kind, &key, 1), kind, &key, 1); known != 0) return known;
+  char path[64];
+  char name[32] = {};
+  snprintf(path, sizeof(path), "/proc/self/task/%lld/comm", static_cast<long long>(tid));
+  const int fd = open(path, O_RDONLY | O_CLOEXEC);
+  if (fd >= 0) {
+    const ssize_t length = read(fd, name, sizeof(name) - 1);
+    close(fd);
+    if (length > 0 && name[length - 1] == '\n') name[length - 1] = '\0';
+  }
+  return AddThread(tid, name);
 }
 
 uint32_t SpoolWriter::InternString(std::string_view text) noexcept {

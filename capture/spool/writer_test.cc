@@ -203,6 +203,15 @@ TEST_F(WriterTest, InternsRecordsByContent) {
   EXPECT_EQ(contents.counts.at(RecordType::kPythonCode), 1);
 }
 
+TEST_F(WriterTest, ThreadsAreKnownByTheirTid) {
+  SpoolWriter writer;
+  ASSERT_TRUE(writer.Configure(Options()));
+  const uint32_t other = writer.ThreadIndexOf(999999999);
+  EXPECT_EQ(writer.ThreadIndexOf(gettid()), writer.ThreadIndex());
+  EXPECT_EQ(writer.ThreadIndexOf(999999999), other);
+  EXPECT_NE(writer.ThreadIndex(), other);
+}
+
 TEST_F(WriterTest, ManyStringsGrowTheTable) {
   SpoolWriter writer;
   ASSERT_TRUE(writer.Configure(Options()));
