@@ -23,5 +23,17 @@ def cc_benchmark(name, deps = [], tags = [], **kwargs):
     """A Google Benchmark binary of host code, `bazel run` by hand; never a timed test."""
     cc_binary(name = name, testonly = True, deps = deps + ["@system//:benchmark"], tags = tags, **kwargs)
 
+def python_test(name, data = [], size = "small", **kwargs):
+    """A unittest file NAME.py, its cases reported one by one; the system's python3, standard library only."""
+    main = name + ".py"
+    native.sh_test(
+        name = name,
+        size = size,
+        srcs = ["//ci/checks:testing/python_test.sh"],
+        args = ["$(location {})".format(main)],
+        data = data + [main, "//ci/checks:python_testing"],
+        **kwargs
+    )
+
 sh_test = native.sh_test
 cuda_library = _cuda_library
