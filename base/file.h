@@ -1,0 +1,44 @@
+#pragma once
+
+// Whole files, read and written so that nobody ever sees half of one.
+
+#include <absl/status/statusor.h>
+
+#include <string>
+#include <string_view>
+
+namespace stallhound {
+
+// The file's bytes. Errors: NotFound, PermissionDenied, or what errno says.
+absl::StatusOr<std::string> ReadFile(const std::string& path);
+
+// Replaces `path` by a file with this content: written beside it under another name, then renamed. Mode 0644 less the
+// umask. Errors: what errno says; `path` is then as it was.
+absl::Status WriteFileAtomically(const std::string& path, std::string_view content);
+
+// The same for content that comes in pieces. Until Commit nothing is at `path`; without it the destructor removes what
+// was written. Not thread-safe.
+class AtomicFile {
+ public:
+  static absl::StatusOr<AtomicFile> Create(const std::string& path);
+  AtomicFile(AtomicFile&& other) noexcept;
+  AtomicFile& operator=(AtomicFile&& other) = delete;
+  ~AtomicFile();
+
+  absl::Status Write(std::string_view piece);
+  // Syncs, closes, renames. Call once, last.
+  absl::Status Commit();
+
+ private:
+  AtomicFile(std::string path, std::string temporary_path, int fd);
+  absl::Status Failed(std::string_view action, int error) const;
+
+  std::string path_;
+  std::string temporary_path_;
+  int fd_;
+};
+
+// Makes the folder and its parents; one that exists is fine. `mode` is of those made (less the umask).
+absl::Status MakeFolders(const std::string& path, unsigned mode = 0777);
+
+}  // namespace stallhound

@@ -1,0 +1,73 @@
+#include "base/file.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <sys/stat.h>
+
+#include <filesystem>
+
+#include "base/testing/temp_dir.h"
+
+namespace stallhound {
+namespace {
+
+using ::testing::HasSubstr;
+
+size_t FileCount(const std::string& folder) {
+  return std::distance(std::filesystem::directory_iterator(folder), std::filesystem::directory_iterator());
+}
+
+TEST(FileTest, WritesAndReadsBackAnyBytes) {
+  testing::TempDir folder;
+  const std::string content(200'000, '\0');
+  ASSERT_TRUE(WriteFileAtomically(folder.File("a"), content).ok());
+  EXPECT_EQ(*ReadFile(folder.File("a")), content);
+  ASSERT_TRUE(WriteFileAtomically(folder.File("a"), "new").ok());
+  EXPECT_EQ(*ReadFile(folder.File("a")), "new");
+  EXPECT_EQ(FileCount(folder.path()), 1u);
+}
+
+TEST(FileTest, HasTheModeOfAnOrdinaryFile) {
+  testing::TempDir folder;
+  const mode_t previous = umask(022);
+  ASSERT_TRUE(WriteFileAtomically(folder.File("a"), "x").ok());
+  umask(previous);
+  struct stat status {};
+  ASSERT_EQ(stat(folder.File("a").c_str(), &status), 0);
+  EXPECT_EQ(status.st_mode & 0777, 0644u);
+}
+
+TEST(FileTest, ErrorsNameActionAndPath) {
+  testing::TempDir folder;
+  const absl::Status missing = ReadFile(folder.File("nowhere")).status();
+  EXPECT_EQ(missing.code(), absl::StatusCode::kNotFound);
+  EXPECT_THAT(std::string(missing.message()), HasSubstr("nowhere"));
+  EXPECT_FALSE(ReadFile(folder.path()).ok());
+  EXPECT_EQ(WriteFileAtomically(folder.File("no/folder"), "x").code(), absl::StatusCode::kNotFound);
+}
+
+TEST(AtomicFileTest, LeavesNothingWithoutCommit) {
+  testing::TempDir folder;
+  folder.Write("a", "old");
+  {
+    absl::StatusOr<AtomicFile> file = AtomicFile::Create(folder.File("a"));
+    ASSERT_TRUE(file.ok());
+    ASSERT_TRUE(file->Write("half").ok());
+    AtomicFile moved = *std::move(file);
+    EXPECT_EQ(*ReadFile(folder.File("a")), "old");
+  }
+  EXPECT_EQ(*ReadFile(folder.File("a")), "old");
+  EXPECT_EQ(FileCount(folder.path()), 1u);
+}
+
+TEST(MakeFoldersTest, MakesParentsAndAcceptsWhatExists) {
+  testing::TempDir folder;
+  EXPECT_TRUE(MakeFolders(folder.File("a/b/c"), 0700).ok());
+  EXPECT_TRUE(MakeFolders(folder.File("a/b/c")).ok());
+  folder.Write("file", "x");
+  EXPECT_FALSE(MakeFolders(folder.File("file")).ok());
+  EXPECT_FALSE(MakeFolders(folder.File("file/below")).ok());
+}
+
+}  // namespace
+}  // namespace stallhound
