@@ -1,0 +1,163 @@
+#!/usr/bin/env python3
+"""Scores a hunt over a corpus of scripts with known sync points.
+
+score_syncs.py score REPORT.json EXPECTED.json    compare what was found with what is expected
+score_syncs.py collect FOLDER EXPECTED.json       make REPORT.json's content from FOLDER/SCRIPT.{hunt,counts}.json
+
+EXPECTED.json has `steps` and, in `files`, one object per script: `file`, its counts per step (KEYS below), `sites` with
+`line`, `kind` and `in_range` (a total over the steps), and `confidence`, of which only `measured` is scored.
+REPORT.json maps a script to its counts per step and to `waits`: points of kind wait by line of the script.
+"""
+
+import json
+import os
+import sys
+from dataclasses import dataclass, field
+
+KEYS = ("sync", "DtoH", "HtoD", "malloc", "free", "graph_launch")
+TOLERANCE = 0.05  # per step
+
+
+@dataclass
+class Score:
+    expected_sites: int = 0
+    reported_sites: int = 0
+    found_sites: int = 0
+    exact_sites: int = 0
+    quiet_scripts: int = 0  # expect no wait
+    scripts: int = 0
+    exact_totals: dict = field(default_factory=lambda: dict.fromkeys(KEYS, 0))
+    objections: list = field(default_factory=list)
+    false_alarms: int = 0
+    predictions: list = field(default_factory=list)
+
+
+def _expected_waits(entry, steps):
+    waits = {}
+    for site in entry["sites"]:
+        if site["kind"] == "wait":
+            waits[site["line"]] = waits.get(site["line"], 0) + site["in_range"] / steps
+    return waits
+
+
+def _is_close(value, expected):
+    return value is not None and abs(value - expected) <= TOLERANCE
+
+
+def _score_script(score, entry, report, steps):
+    name = entry["file"]
+    waits = _expected_waits(entry, steps)
+    reported = {int(line): count for line, count in report.get("waits", {}).items() if count > 0}
+    score.scripts += 1
+    score.expected_sites += len(waits)
+    score.reported_sites += len(reported)
+    for line, expected in sorted(waits.items()):
+        if line not in reported:
+            score.objections.append(f"{name}:{line}: not found ({expected:g} a step)")
+            continue
+        score.found_sites += 1
+        if _is_close(reported[line], expected):
+            score.exact_sites += 1
+        else:
+            score.objections.append(f"{name}:{line}: {reported[line]:g} a step, expected {expected:g}")
+    for line in sorted(reported.keys() - waits.keys()):
+        score.objections.append(f"{name}:{line}: reported ({reported[line]:g} a step), not expected")
+    if not waits:
+        score.quiet_scripts += 1
+        score.false_alarms += bool(reported)
+    for key in KEYS:
+        if _is_close(report.get(key), entry[key]):
+            score.exact_totals[key] += 1
+        else:
+            score.objections.append(f"{name}: {key} {report.get(key)}, expected {entry[key]:g}")
+
+
+def score_report(report, expected):
+    score = Score()
+    for entry in expected["files"]:
+        found = report.get(entry["file"])
+        if entry["confidence"] != "measured":
+            score.predictions.append((entry, found))
+            continue
+        if found is None:
+            score.objections.append(f"{entry['file']}: no result")
+        _score_script(score, entry, found or {}, expected["steps"])
+    return score
+
+
+def _share(part, whole):
+    return f"{part} of {whole}" + (f" ({100 * part / whole:.1f}%)" if whole else "")
+
+
+def print_score(score):
+    print("recall         ", _share(score.found_sites, score.expected_sites))
+    print("precision      ", _share(score.found_sites, score.reported_sites))
+    print("count accuracy ", _share(score.exact_sites, score.expected_sites))
+    print("false alarms   ", _share(score.false_alarms, score.quiet_scripts))
+    for key in KEYS:
+        print(f"total {key:<9}", _share(score.exact_totals[key], score.scripts))
+    for entry, found in score.predictions:
+        pairs = [f"{key} {(found or {}).get(key, 'unknown')} ({entry[key]:g})" for key in KEYS]
+        print(f"not scored, measured (predicted): {entry['file']}: {', '.join(pairs)}")
+    for objection in score.objections:
+        print(objection)
+
+
+def script_report(script, hunt, counts, steps):
+    """One script's object of REPORT.json from the JSON of `hunt` and `counts`."""
+    waits = {}
+    for site in hunt["sites"]:
+        frame = site["innermost_user"]
+        if site["kind"] == "wait" and frame and frame["line"] and os.path.basename(frame["file"] or "") == script:
+            line = str(frame["line"])
+            waits[line] = waits.get(line, 0) + site["count"] / steps
+    total = counts["total"]
+
+    def per_step(value):
+        return None if value is None else value / steps
+
+    copies = None if total["copies"] is None else {"device-to-host": 0, "host-to-device": 0}
+    for copy in total["copies"] or []:
+        copies[copy["direction"]] = copies.get(copy["direction"], 0) + copy["count"]
+    return {
+        "waits": waits,
+        "sync": per_step((total["sync_points"] or {}).get("wait")),
+        "DtoH": per_step(copies and copies["device-to-host"]),
+        "HtoD": per_step(copies and copies["host-to-device"]),
+        "malloc": per_step(total["device_allocate_count"]),
+        "free": per_step(total["device_free_count"]),
+        "graph_launch": per_step(total["graph_launch_count"]),
+    }
+
+
+def _load(path):
+    with open(path, encoding="utf-8") as file:
+        return json.load(file)
+
+
+def collect(folder, expected):
+    report = {}
+    for entry in expected["files"]:
+        stem = os.path.join(folder, entry["file"])
+        try:
+            hunt, counts = _load(stem + ".hunt.json"), _load(stem + ".counts.json")
+            report[entry["file"]] = script_report(entry["file"], hunt, counts, expected["steps"])
+        except (OSError, json.JSONDecodeError) as error:
+            print(f"{entry['file']}: no result: {error}", file=sys.stderr)
+    return report
+
+
+def main(arguments):
+    if len(arguments) != 3 or arguments[0] not in ("score", "collect"):
+        sys.exit(__doc__)
+    verb, first, expected_path = arguments
+    expected = _load(expected_path)
+    if verb == "collect":
+        json.dump(collect(first, expected), sys.stdout, indent=1)
+        print()
+    else:
+        print_score(score_report(_load(first), expected))
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])
