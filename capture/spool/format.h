@@ -159,7 +159,7 @@ struct StringRecord {  // followed by `length` bytes, UTF-8 as found
   uint32_t length;
 };
 
-struct ThreadRecord {
+struct ThreadRecord {  // a later record of a thread replaces its name
   RecordHeader header;
   uint32_t thread_index;
   uint32_t name;  // string; 0: unnamed
@@ -262,6 +262,7 @@ struct DomainRecord {  // an NVTX domain; the same name from several modules is 
 // Event records. Optional numbers use the k..None values below.
 inline constexpr uint32_t kNone32 = 0xffffffffu;
 inline constexpr uint64_t kNone64 = ~uint64_t{0};
+inline constexpr int64_t kNonePayload = INT64_MIN;
 
 struct HostCallRecord {  // written when the call returns
   RecordHeader header;
@@ -372,9 +373,9 @@ struct RangeRecord {  // written at each end, so that open ranges survive a kill
   uint64_t range_id;   // kStart and kEnd
   uint32_t domain_id;  // 0: the default domain
   uint32_t name;       // string
-  uint32_t category;
+  uint32_t category;     // string: its name, its number if it has none; 0: no category
   uint32_t is_operator;  // pushed by the ATen operator hook
-  int64_t payload;
+  int64_t payload;       // kNonePayload: none
 };
 
 struct WindowRecord {

@@ -17,7 +17,7 @@ pthread_once_t g_key_once = PTHREAD_ONCE_INIT;
 pthread_key_t g_key;
 bool g_has_key = false;
 
-constexpr size_t kPageBytes = 4096;
+constexpr size_t kBlockBytes = 65536;
 
 }  // namespace
 
@@ -35,10 +35,10 @@ ThreadSlot* ThreadSlots::Reuse() noexcept {
 }
 
 ThreadSlot* ThreadSlots::Map() noexcept {
-  void* page = mmap(nullptr, kPageBytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  void* page = mmap(nullptr, kBlockBytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (page == MAP_FAILED) return nullptr;
   ThreadSlot* slots = static_cast<ThreadSlot*>(page);
-  constexpr size_t kCount = kPageBytes / sizeof(ThreadSlot);
+  constexpr size_t kCount = kBlockBytes / sizeof(ThreadSlot);
   for (size_t i = 0; i < kCount; ++i) {
     slots[i].is_free = true;
     slots[i].next = i + 1 < kCount ? &slots[i + 1] : g_slots.load(std::memory_order_relaxed);
@@ -76,6 +76,7 @@ void ThreadSlots::Detach(const SpoolWriter* writer) noexcept {
     if (slot->writer != writer) continue;
     slot->generation.store(0, std::memory_order_relaxed);
     slot->chunk.store(nullptr, std::memory_order_relaxed);
+    slot->used = slot->capacity = 0;
     slot->writer = nullptr;
   }
 }
@@ -85,6 +86,7 @@ void ThreadSlots::ForgetAfterFork() noexcept {
   for (ThreadSlot* slot = All(); slot != nullptr; slot = slot->next) {
     slot->generation.store(0, std::memory_order_relaxed);
     slot->chunk.store(nullptr, std::memory_order_relaxed);
+    slot->used = slot->capacity = 0;
     slot->writer = nullptr;
     slot->is_free = slot != t_slot;
   }

@@ -62,9 +62,9 @@ const std::map<std::string, std::vector<std::string>>& Interpreters() {
     for (const std::string& candidate : CandidatePaths()) {
       const Outcome outcome =
           RunCommand("'" + candidate +
-              "' -I -c \"import sys, os, ctypes, sysconfig; print('%d.%d%s' % (sys.version_info[0], "
-              "sys.version_info[1], 't' if sysconfig.get_config_var('Py_GIL_DISABLED') else ''), "
-              "os.path.realpath(sys.executable))\"");
+                     "' -I -c \"import sys, os, ctypes, sysconfig; print('%d.%d%s' % (sys.version_info[0], "
+                     "sys.version_info[1], 't' if sysconfig.get_config_var('Py_GIL_DISABLED') else ''), "
+                     "os.path.realpath(sys.executable))\"");
       std::stringstream words(outcome.output);
       std::string version;
       std::string executable;
@@ -91,7 +91,7 @@ TEST_P(PythonFrames, AreWhatTheInterpreterSays) {
                                  "truncated", "allocator_lock", "at_exit", "daemon_at_exit", "finalized"}) {
       SCOPED_TRACE(interpreter + " " + scenario);
       const Outcome outcome = RunCommand("'" + interpreter + "' -I '" + Runfile("testdata/frames.py") + "' '" +
-                                  Runfile("testdata/frames_library.so") + "' " + scenario);
+                                         Runfile("testdata/frames_library.so") + "' " + scenario);
       EXPECT_EQ(outcome.exit_status, 0) << outcome.output;
       EXPECT_EQ(outcome.output, "ok\n");
     }
