@@ -1,0 +1,207 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+#include <fstream>
+#include <type_traits>
+
+#include "base/status_macros.h"
+#include "capture/file/capture_file.h"
+#include "capture/file/sqlite.h"
+#include "capture/file/table_sql.h"
+
+namespace stallhound::capture {
+namespace {
+
+// SQLite's header: bytes 68 to 71 hold the application id, big-endian.
+constexpr size_t kSqliteHeaderBytes = 100;
+constexpr size_t kApplicationIdOffset = 68;
+
+template <typename T>
+void ReadColumn(sqlite3_stmt* statement, int column, T& value) {
+  if constexpr (std::is_same_v<T, double>) {
+    value = sqlite3_column_double(statement, column);
+  } else {
+    value = static_cast<T>(sqlite3_column_int64(statement, column));
+  }
+}
+template <typename T>
+void ReadColumn(sqlite3_stmt* statement, int column, std::optional<T>& value) {
+  if (sqlite3_column_type(statement, column) == SQLITE_NULL) {
+    value.reset();
+  } else {
+    ReadColumn(statement, column, value.emplace());
+  }
+}
+
+std::optional<int64_t> ParseNumber(std::string_view text) {
+  int64_t number = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  if (error != std::errc() || end != text.data() + text.size()) return std::nullopt;
+  return number;
+}
+
+std::vector<std::string> Split(std::string_view text, char separator) {
+  std::vector<std::string> parts;
+  while (!text.empty()) {
+    const size_t end = std::min(text.find(separator), text.size());
+    parts.emplace_back(text.substr(0, end));
+    text.remove_prefix(std::min(end + 1, text.size()));
+  }
+  return parts;
+}
+
+class CaptureFileReader : public CaptureReader {
+ public:
+  CaptureFileReader(SqliteConnection connection, std::string path)
+      : connection_(std::move(connection)), path_(std::move(path)) {}
+
+  absl::Status Load() {
+    SH_RETURN_IF_ERROR(LoadStrings());
+    return LoadInfo();
+  }
+
+  const CaptureInfo& info() const override { return info_; }
+  const StringTable& strings() const override { return strings_; }
+
+  absl::Status Read(const TableSet& wanted, CaptureVisitor& visitor) override {
+#define SH_READ_TABLE(Type, table, COLUMNS) \
+  if (wanted.test(static_cast<size_t>(Table::k##Type))) SH_RETURN_IF_ERROR(ReadTable<Type##Batch>(visitor));
+    SH_CAPTURE_TABLES(SH_READ_TABLE)
+#undef SH_READ_TABLE
+    return absl::OkStatus();
+  }
+
+ private:
+  template <typename Batch>
+  absl::Status ReadTable(CaptureVisitor& visitor) {
+    using Row = typename Batch::Row;
+    SH_ASSIGN_OR_RETURN(SqliteStatement select, PrepareSql(connection_.get(), SelectSql(Row::kTable)));
+    Batch batch;
+    Row row;
+    int result;
+    while ((result = sqlite3_step(select.get())) == SQLITE_ROW) {
+      int column = 0;
+      absl::Status bad;
+      Row::ForEachColumn(row, [&](const char* name, auto& value) {
+        ReadColumn(select.get(), column++, value);
+        if (bad.ok()) bad = CheckStrings(Row::kTable, name, value);
+      });
+      SH_RETURN_IF_ERROR(bad);
+      batch.Append(row);
+      if (batch.size == kBatchRows) {
+        SH_RETURN_IF_ERROR(visitor.On(batch));
+        batch.Clear();
+      }
+    }
+    if (result != SQLITE_DONE) {
+      return SqliteError(connection_.get(), fmt::format("reading table {} of", Row::kTable), path_);
+    }
+    return batch.size == 0 ? absl::OkStatus() : visitor.On(batch);
+  }
+
+  template <typename T>
+  absl::Status CheckStrings(const char*, const char*, const T&) const {
+    return absl::OkStatus();
+  }
+  absl::Status CheckStrings(const char* table, const char* column, const StringId& id) const {
+    if (static_cast<size_t>(id) < strings_.size()) return absl::OkStatus();
+    return absl::DataLossError(
+        fmt::format("reading {}: {}.{} refers to string {}, but the file holds {} strings; the file is damaged", path_,
+                    table, column, static_cast<uint32_t>(id), strings_.size()));
+  }
+  absl::Status CheckStrings(const char* table, const char* column, const std::optional<StringId>& id) const {
+    return id.has_value() ? CheckStrings(table, column, *id) : absl::OkStatus();
+  }
+
+  absl::Status LoadStrings() {
+    SH_ASSIGN_OR_RETURN(SqliteStatement select,
+                        PrepareSql(connection_.get(), "SELECT string_id, text FROM string ORDER BY string_id"));
+    int result;
+    while ((result = sqlite3_step(select.get())) == SQLITE_ROW) {
+      const auto* text = reinterpret_cast<const char*>(sqlite3_column_text(select.get(), 1));
+      const std::string_view view(text == nullptr ? "" : text, sqlite3_column_bytes(select.get(), 1));
+      const auto stored_id = static_cast<StringId>(sqlite3_column_int64(select.get(), 0));
+      if (strings_.Intern(view) != stored_id) {
+        return absl::DataLossError(fmt::format("reading {}: string {} is out of order or double; the file is damaged",
+                                               path_, static_cast<uint32_t>(stored_id)));
+      }
+    }
+    if (result != SQLITE_DONE) return SqliteError(connection_.get(), "reading the strings of", path_);
+    return absl::OkStatus();
+  }
+
+  absl::Status LoadInfo() {
+    info_.recorded.reset();
+    SH_ASSIGN_OR_RETURN(SqliteStatement select, PrepareSql(connection_.get(), "SELECT key, value FROM capture_info"));
+    int result;
+    while ((result = sqlite3_step(select.get())) == SQLITE_ROW) {
+      const auto* key = reinterpret_cast<const char*>(sqlite3_column_text(select.get(), 0));
+      const auto* value = reinterpret_cast<const char*>(sqlite3_column_text(select.get(), 1));
+      if (key != nullptr && value != nullptr) SetInfo(key, value);
+    }
+    if (result != SQLITE_DONE) return SqliteError(connection_.get(), "reading capture_info of", path_);
+    return absl::OkStatus();
+  }
+
+  void SetInfo(std::string_view key, std::string_view value) {
+    if (key == "uuid") info_.uuid = value;
+    if (key == "format") info_.format = value;
+    if (key == "format_version") info_.format_version = value;
+    if (key == "producer") info_.producer = value;
+    if (key == "mode") info_.mode = value;
+    if (key == "epoch_ns") info_.epoch_ns = ParseNumber(value);
+    if (key == "end_ns") info_.end_ns = ParseNumber(value).value_or(0);
+    if (key == "notes") info_.notes = Split(value, '\n');
+    if (key != "recorded") return;
+    for (const std::string& table : Split(value, ' ')) {
+#define SH_SET_RECORDED(Type, name, COLUMNS) \
+  if (table == #name) info_.recorded.set(static_cast<size_t>(Table::k##Type));
+      SH_CAPTURE_TABLES(SH_SET_RECORDED)
+#undef SH_SET_RECORDED
+    }
+  }
+
+  SqliteConnection connection_;
+  std::string path_;
+  CaptureInfo info_;
+  StringTable strings_;
+};
+
+absl::StatusOr<int64_t> ReadPragma(sqlite3* connection, const char* name, const std::string& path) {
+  SH_ASSIGN_OR_RETURN(SqliteStatement statement, PrepareSql(connection, fmt::format("PRAGMA {}", name)));
+  if (sqlite3_step(statement.get()) != SQLITE_ROW) return SqliteError(connection, "reading", path);
+  return sqlite3_column_int64(statement.get(), 0);
+}
+
+}  // namespace
+
+bool IsCaptureFile(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  char head[kSqliteHeaderBytes];
+  if (!file.read(head, sizeof head) || std::string_view(head, 15) != "SQLite format 3") return false;
+  uint32_t id = 0;
+  for (size_t i = 0; i < 4; ++i) id = id << 8 | static_cast<uint8_t>(head[kApplicationIdOffset + i]);
+  return id == static_cast<uint32_t>(kCaptureApplicationId);
+}
+
+absl::StatusOr<std::unique_ptr<CaptureReader>> OpenCaptureFile(const std::string& path) {
+  SH_ASSIGN_OR_RETURN(SqliteConnection connection, OpenSqlite(path, SQLITE_OPEN_READONLY));
+  SH_ASSIGN_OR_RETURN(const int64_t application, ReadPragma(connection.get(), "application_id", path));
+  if (application != kCaptureApplicationId) {
+    return absl::InvalidArgumentError(fmt::format(
+        "opening {}: a SQLite database, but not a capture (application id {}); `stallhound import` reads other formats",
+        path, application));
+  }
+  SH_ASSIGN_OR_RETURN(const int64_t version, ReadPragma(connection.get(), "user_version", path));
+  if (version > kCaptureSchemaVersion) {
+    return absl::FailedPreconditionError(fmt::format(
+        "opening {}: schema version {} is newer than {}, the newest this stallhound reads; update stallhound", path,
+        version, kCaptureSchemaVersion));
+  }
+  auto reader = std::make_unique<CaptureFileReader>(std::move(connection), path);
+  SH_RETURN_IF_ERROR(reader->Load());
+  return reader;
+}
+
+}  // namespace stallhound::capture

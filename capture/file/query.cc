@@ -1,0 +1,181 @@
+#include "capture/file/query.h"
+
+#include <absl/strings/ascii.h>
+#include <fmt/format.h>
+#include <sqlite3.h>
+#include <unistd.h>
+
+#include <filesystem>
+
+#include "base/status_macros.h"
+#include "capture/file/capture_file.h"
+#include "capture/file/sqlite.h"
+
+namespace stallhound::capture {
+namespace {
+
+constexpr int kStepsBetweenStopChecks = 4096;
+constexpr int64_t kHeapLimitBytes = int64_t{1} << 30;
+
+// SQLite's file URIs: what would end the path is escaped.
+std::string FileUri(const std::string& path) {
+  std::string uri = "file:";
+  for (const char c : std::filesystem::absolute(path).string()) {
+    if (absl::ascii_isalnum(static_cast<unsigned char>(c)) || c == '/' || c == '.' || c == '-' || c == '_') {
+      uri += c;
+    } else {
+      uri += fmt::format("%{:02X}", static_cast<unsigned char>(c));
+    }
+  }
+  return uri + "?mode=ro&immutable=1";
+}
+
+absl::Status Attach(sqlite3* connection, const std::string& path, size_t number) {
+  if (access(path.c_str(), R_OK) != 0) return absl::ErrnoToStatus(errno, fmt::format("opening the capture '{}'", path));
+  if (!IsCaptureFile(path)) {
+    return absl::InvalidArgumentError(fmt::format(
+        "querying '{}': not a capture file (files of other tools become one by `stallhound import`)", path));
+  }
+  SH_ASSIGN_OR_RETURN(SqliteStatement statement,
+                      PrepareSql(connection, fmt::format("ATTACH DATABASE ?1 AS c{}", number)));
+  const std::string uri = FileUri(path);
+  sqlite3_bind_text(statement.get(), 1, uri.data(), static_cast<int>(uri.size()), SQLITE_TRANSIENT);
+  if (sqlite3_step(statement.get()) != SQLITE_DONE) return SqliteError(connection, "attaching", path);
+  return absl::OkStatus();
+}
+
+int Authorize(void*, int action, const char*, const char* name, const char*, const char*) {
+  switch (action) {
+    case SQLITE_SELECT:
+    case SQLITE_READ:
+    case SQLITE_RECURSIVE:
+      return SQLITE_OK;
+    case SQLITE_FUNCTION:
+      // Off by default already; a build of SQLite may have it on.
+      return name != nullptr && std::string_view(name) == "load_extension" ? SQLITE_DENY : SQLITE_OK;
+    default:
+      return SQLITE_DENY;
+  }
+}
+
+// The limit is SQLite's, of the whole process.
+class HeapLimit {
+ public:
+  HeapLimit() : previous_bytes_(sqlite3_hard_heap_limit64(kHeapLimitBytes)) {}
+  HeapLimit(const HeapLimit&) = delete;
+  ~HeapLimit() { sqlite3_hard_heap_limit64(previous_bytes_); }
+
+ private:
+  sqlite3_int64 previous_bytes_;
+};
+
+int ShouldStop(void* request) { return static_cast<const QueryRequest*>(request)->should_stop() ? 1 : 0; }
+
+absl::StatusOr<SqliteConnection> OpenAll(const QueryRequest& request) {
+  if (request.captures.size() > kMaxQueryCaptures) {
+    return absl::InvalidArgumentError(fmt::format("querying {} captures at once: at most {} can be attached",
+                                                  request.captures.size(), kMaxQueryCaptures));
+  }
+  SH_ASSIGN_OR_RETURN(SqliteConnection connection,
+                      OpenSqlite(":memory:", SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_URI));
+  for (size_t i = 0; i < request.captures.size(); ++i) {
+    SH_RETURN_IF_ERROR(Attach(connection.get(), request.captures[i], i + 1));
+  }
+  SH_RETURN_IF_ERROR(ExecuteSql(connection.get(), "PRAGMA query_only = 1; PRAGMA trusted_schema = 0;"));
+  sqlite3_set_authorizer(connection.get(), Authorize, nullptr);
+  if (request.should_stop) {
+    sqlite3_progress_handler(connection.get(), kStepsBetweenStopChecks, ShouldStop,
+                             const_cast<QueryRequest*>(&request));
+  }
+  return connection;
+}
+
+absl::Status QueryError(sqlite3* connection) {
+  switch (sqlite3_errcode(connection)) {
+    case SQLITE_AUTH:
+      return absl::PermissionDeniedError(fmt::format(
+          "running the query: {}; queries may only read (SELECT, WITH, VALUES, EXPLAIN)", sqlite3_errmsg(connection)));
+    case SQLITE_INTERRUPT:
+      return absl::CancelledError("running the query: interrupted");
+    case SQLITE_NOMEM:
+      return absl::ResourceExhaustedError(
+          fmt::format("running the query: it needs more than {} MiB of memory", kHeapLimitBytes >> 20));
+    default:
+      return SqliteError(connection, "running", "the query");
+  }
+}
+
+// SQLite prepares one statement and says where it ends. Blanks, semicolons and comments may follow.
+absl::StatusOr<SqliteStatement> PrepareOnly(sqlite3* connection, const std::string& sql) {
+  sqlite3_stmt* raw = nullptr;
+  const char* rest = nullptr;
+  if (sqlite3_prepare_v2(connection, sql.c_str(), static_cast<int>(sql.size()) + 1, &raw, &rest) != SQLITE_OK) {
+    return QueryError(connection);
+  }
+  SqliteStatement statement(raw);
+  if (statement == nullptr) return absl::InvalidArgumentError("running the query: it is empty");
+  while (rest != nullptr && *rest != '\0') {
+    sqlite3_stmt* second = nullptr;
+    const int result = sqlite3_prepare_v2(connection, rest, -1, &second, &rest);
+    sqlite3_finalize(second);
+    if (result != SQLITE_OK || second != nullptr) {
+      return absl::InvalidArgumentError(
+          "running the query: one statement at a time; there is more behind the first ';'");
+    }
+  }
+  if (sqlite3_stmt_readonly(statement.get()) == 0) {
+    return absl::PermissionDeniedError("running the query: it would write; queries may only read");
+  }
+  return statement;
+}
+
+std::string_view Bytes(const void* data, int size) {
+  return {static_cast<const char*>(data), static_cast<size_t>(size)};
+}
+
+QueryValue ValueOf(sqlite3_stmt* statement, int column) {
+  QueryValue value;
+  switch (sqlite3_column_type(statement, column)) {
+    case SQLITE_INTEGER:
+      value.kind = QueryValue::Kind::kInteger;
+      value.integer = sqlite3_column_int64(statement, column);
+      break;
+    case SQLITE_FLOAT:
+      value.kind = QueryValue::Kind::kReal;
+      value.real = sqlite3_column_double(statement, column);
+      break;
+    case SQLITE_TEXT:
+      value.kind = QueryValue::Kind::kText;
+      value.text = Bytes(sqlite3_column_text(statement, column), sqlite3_column_bytes(statement, column));
+      break;
+    case SQLITE_BLOB:
+      value.kind = QueryValue::Kind::kBlob;
+      value.text = Bytes(sqlite3_column_blob(statement, column), sqlite3_column_bytes(statement, column));
+      break;
+    default:
+      break;
+  }
+  return value;
+}
+
+}  // namespace
+
+absl::Status RunQuery(const QueryRequest& request, QueryVisitor& visitor) {
+  const HeapLimit limit;
+  SH_ASSIGN_OR_RETURN(const SqliteConnection connection, OpenAll(request));
+  SH_ASSIGN_OR_RETURN(const SqliteStatement statement, PrepareOnly(connection.get(), request.sql));
+  const int column_count = sqlite3_column_count(statement.get());
+  std::vector<std::string> names;
+  for (int i = 0; i < column_count; ++i) names.emplace_back(sqlite3_column_name(statement.get(), i));
+  SH_RETURN_IF_ERROR(visitor.OnColumns(names));
+  std::vector<QueryValue> values(static_cast<size_t>(column_count));
+  while (true) {
+    const int result = sqlite3_step(statement.get());
+    if (result == SQLITE_DONE) return absl::OkStatus();
+    if (result != SQLITE_ROW) return QueryError(connection.get());
+    for (int i = 0; i < column_count; ++i) values[static_cast<size_t>(i)] = ValueOf(statement.get(), i);
+    SH_RETURN_IF_ERROR(visitor.OnRow(values));
+  }
+}
+
+}  // namespace stallhound::capture

@@ -1,0 +1,48 @@
+#pragma once
+
+// SQL over capture files, for people: only reading, and nothing but reading.
+
+#include <absl/status/status.h>
+
+#include <cstdint>
+#include <functional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace stallhound::capture {
+
+// One value of a row. `text` holds the bytes of kText and kBlob and lives as long as the call it is passed to.
+struct QueryValue {
+  enum class Kind : uint8_t { kNull, kInteger, kReal, kText, kBlob };
+  Kind kind = Kind::kNull;
+  int64_t integer = 0;
+  double real = 0;
+  std::string_view text;
+};
+
+// Receives the result. An error ends the query and is returned from it.
+class QueryVisitor {
+ public:
+  virtual ~QueryVisitor() = default;
+  // Once, before any row. Names may repeat, as SQL allows.
+  virtual absl::Status OnColumns(std::span<const std::string> names) = 0;
+  virtual absl::Status OnRow(std::span<const QueryValue> values) = 0;
+};
+
+struct QueryRequest {
+  std::string sql;                    // one SELECT, WITH ... SELECT, VALUES or EXPLAIN of these
+  std::vector<std::string> captures;  // paths of capture files; at most kMaxQueryCaptures
+  std::function<bool()> should_stop;  // asked every few thousand steps; true cancels. May be empty
+};
+
+inline constexpr size_t kMaxQueryCaptures = 10;  // SQLite's limit of attached files
+
+// Runs one statement. The captures are attached, read-only, as c1, c2, ... in the given order; a table without a prefix
+// is that of c1. Rows are streamed. An authorizer of SQLite lets nothing but reading pass: no ATTACH, PRAGMA, write,
+// transaction, temporary table or extension. Errors: InvalidArgument (SQL that does not parse, more than one statement,
+// a file that is no capture), PermissionDenied (a statement that does more than read), NotFound, Cancelled, DataLoss.
+absl::Status RunQuery(const QueryRequest& request, QueryVisitor& visitor);
+
+}  // namespace stallhound::capture

@@ -1,0 +1,178 @@
+#include "capture/file/query.h"
+
+#include <fmt/format.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <filesystem>
+
+#include "base/file.h"
+#include "base/testing/temp_dir.h"
+#include "capture/file/capture_file.h"
+#include "capture/testing/memory_capture.h"
+
+namespace stallhound::capture {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+
+class Collect : public QueryVisitor {
+ public:
+  absl::Status OnColumns(std::span<const std::string> names) override {
+    columns.assign(names.begin(), names.end());
+    return absl::OkStatus();
+  }
+  absl::Status OnRow(std::span<const QueryValue> values) override {
+    std::string row;
+    for (const QueryValue& value : values) {
+      if (!row.empty()) row += "|";
+      switch (value.kind) {
+        case QueryValue::Kind::kNull:
+          row += "NULL";
+          break;
+        case QueryValue::Kind::kInteger:
+          row += fmt::format("{}", value.integer);
+          break;
+        case QueryValue::Kind::kReal:
+          row += fmt::format("{}", value.real);
+          break;
+        case QueryValue::Kind::kText:
+        case QueryValue::Kind::kBlob:
+          row += value.text;
+          break;
+      }
+    }
+    rows.push_back(row);
+    return rows.size() == row_limit ? absl::OutOfRangeError("enough") : absl::OkStatus();
+  }
+
+  std::vector<std::string> columns;
+  std::vector<std::string> rows;
+  size_t row_limit = SIZE_MAX;
+};
+
+class QueryTest : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    first_ = WriteProcess("first capture #1?.stallhound", 41);
+    second_ = WriteProcess("second%20.stallhound", 42);
+  }
+
+  std::string WriteProcess(const std::string& name, int64_t pid) {
+    MemoryCapture capture;
+    capture.mutable_info().uuid = "00000000-0000-4000-8000-000000000001";
+    ProcessRow process;
+    process.process_id = 1;
+    process.pid = pid;
+    capture.Add(process);
+    const absl::Status written = WriteCaptureFile(capture, folder_.File(name));
+    EXPECT_TRUE(written.ok()) << written;
+    return folder_.File(name);
+  }
+
+  absl::Status Run(const std::string& sql) {
+    result_ = Collect();
+    return RunQuery({sql, {first_, second_}, {}}, result_);
+  }
+
+  testing::TempDir folder_;
+  std::string first_;
+  std::string second_;
+  Collect result_;
+};
+
+TEST_F(QueryTest, ReadsSeveralCaptures) {
+  ASSERT_TRUE(
+      Run("SELECT c1.process.pid AS a, c2.process.pid AS b FROM c1.process JOIN c2.process USING (process_id);").ok());
+  EXPECT_THAT(result_.columns, ElementsAre("a", "b"));
+  EXPECT_THAT(result_.rows, ElementsAre("41|42"));
+  ASSERT_TRUE(Run("SELECT pid FROM process").ok());
+  EXPECT_THAT(result_.rows, ElementsAre("41"));
+  ASSERT_TRUE(Run("SELECT count(*) FROM v_process").ok());
+  EXPECT_THAT(result_.rows, ElementsAre("1"));
+}
+
+TEST_F(QueryTest, GivesEveryTypeOfValue) {
+  ASSERT_TRUE(
+      Run("WITH x(a) AS (VALUES (1)) SELECT NULL, -9223372036854775808, 0.5, 'text', x'6869' FROM x -- why\n;").ok());
+  EXPECT_THAT(result_.rows, ElementsAre("NULL|-9223372036854775808|0.5|text|hi"));
+  EXPECT_TRUE(Run("EXPLAIN QUERY PLAN SELECT * FROM kernel").ok());
+}
+
+TEST_F(QueryTest, RefusesEverythingButReading) {
+  const std::string before = *ReadFile(first_);
+  const std::string other = folder_.File("other.db");
+  for (const std::string& sql : {
+           std::string("INSERT INTO process (process_id, pid) VALUES (2, 2)"),
+           std::string("UPDATE process SET pid = 1"),
+           std::string("DELETE FROM c2.process"),
+           std::string("DROP TABLE process"),
+           std::string("CREATE TABLE main.t (a)"),
+           std::string("CREATE TEMP TABLE t (a)"),
+           "ATTACH '" + other + "' AS x",
+           std::string("DETACH c1"),
+           std::string("PRAGMA query_only = 0"),
+           std::string("PRAGMA table_info(process)"),
+           std::string("SELECT * FROM pragma_table_info('process')"),
+           std::string("BEGIN"),
+           "VACUUM INTO '" + other + "'",
+           std::string("REINDEX"),
+           std::string("ANALYZE"),
+           std::string("SELECT load_extension('/tmp/x.so')"),
+           std::string("WITH x AS (SELECT 1) INSERT INTO process SELECT 2, 2 FROM x"),
+       }) {
+    EXPECT_FALSE(Run(sql).ok()) << sql;
+    EXPECT_TRUE(result_.rows.empty()) << sql;
+  }
+  EXPECT_EQ(*ReadFile(first_), before);
+  EXPECT_FALSE(std::filesystem::exists(other));
+}
+
+TEST_F(QueryTest, SaysWhyAWriteIsRefused) {
+  const absl::Status status = Run("DELETE FROM process");
+  EXPECT_EQ(status.code(), absl::StatusCode::kPermissionDenied);
+  EXPECT_THAT(std::string(status.message()), HasSubstr("may only read"));
+}
+
+TEST_F(QueryTest, RefusesASecondStatement) {
+  EXPECT_THAT(std::string(Run("SELECT 1; DELETE FROM process").message()), HasSubstr("one statement"));
+  EXPECT_FALSE(Run("SELECT 1; SELECT 2").ok());
+  EXPECT_TRUE(Run("SELECT 1; ; -- end").ok());
+}
+
+TEST_F(QueryTest, BadSqlAndBadFilesAreErrors) {
+  EXPECT_THAT(std::string(Run("SELEC 1").message()), HasSubstr("syntax error"));
+  EXPECT_THAT(std::string(Run("SELECT * FROM nothing").message()), HasSubstr("no such table"));
+  EXPECT_FALSE(Run("").ok());
+  EXPECT_FALSE(Run("-- nothing").ok());
+  EXPECT_FALSE(Run(std::string("SELECT 1\0; DROP", 15)).ok());
+  Collect result;
+  EXPECT_EQ(RunQuery({"SELECT 1", {folder_.File("missing")}, {}}, result).code(), absl::StatusCode::kNotFound);
+  const std::string text = folder_.Write("text", "hello");
+  EXPECT_EQ(RunQuery({"SELECT 1", {text}, {}}, result).code(), absl::StatusCode::kInvalidArgument);
+  const std::vector<std::string> many(kMaxQueryCaptures + 1, first_);
+  EXPECT_EQ(RunQuery({"SELECT 1", many, {}}, result).code(), absl::StatusCode::kInvalidArgument);
+}
+
+TEST_F(QueryTest, StopsWhenAskedAndWhenTheVisitorHasEnough) {
+  const std::string endless = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) ";
+  int asked_count = 0;
+  Collect result;
+  const absl::Status stopped =
+      RunQuery({endless + "SELECT count(*) FROM n", {first_}, [&] { return ++asked_count == 3; }}, result);
+  EXPECT_EQ(stopped.code(), absl::StatusCode::kCancelled);
+  result.row_limit = 10;
+  EXPECT_EQ(RunQuery({endless + "SELECT i FROM n", {first_}, {}}, result).code(), absl::StatusCode::kOutOfRange);
+  EXPECT_EQ(result.rows.size(), 10u);
+}
+
+TEST_F(QueryTest, BoundsItsMemory) {
+  const absl::Status status =
+      Run("WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n LIMIT 40) "
+          "SELECT group_concat(hex(zeroblob(30000000))) FROM n");
+  EXPECT_FALSE(status.ok());
+}
+
+}  // namespace
+}  // namespace stallhound::capture
