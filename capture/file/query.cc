@@ -15,7 +15,7 @@ namespace stallhound::capture {
 namespace {
 
 constexpr int kStepsBetweenStopChecks = 4096;
-constexpr int64_t kHeapLimitBytes = int64_t{1} << 30;
+constexpr int64_t kHeapLimitBytes = int64_t{256} << 20;
 
 // SQLite's file URIs: what would end the path is escaped.
 std::string FileUri(const std::string& path) {
