@@ -62,7 +62,8 @@ enum class RangeKind : uint8_t {
   kMark = 2,       // an instant: end_ns = start_ns
   kOperator = 3,   // ATen operator
   kStep = 4,       // profiler step, iteration
-  kAnnotation = 5  // Kineto user annotation
+  kAnnotation = 5,     // Kineto user annotation
+  kPythonFunction = 6  // a call of a Python function, from with_stack traces
 };
 
 enum class FrameKind : uint8_t { kPython = 0, kNative = 1 };

@@ -13,6 +13,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/json_writer.h"
 #include "capture/reader.h"
 
 namespace stallhound::capture {
@@ -40,12 +41,19 @@ struct ImportCounts {
   std::vector<std::pair<std::string, std::optional<std::vector<std::string>>>> lists;
   std::vector<std::pair<std::string, std::map<std::string, double>>> maps;
 
-  std::map<std::string, int64_t> losses;  // text id of the loss counter -> count
-  std::vector<std::string> notes;         // sentences: what this recording cannot answer, what was odd
+  std::map<std::string, std::string> loss_details;  // text id of the loss counter -> an example
+  std::map<std::string, int64_t> losses;            // text id of the loss counter -> count
+  std::vector<std::string> notes;                   // sentences: what this recording cannot answer, what was odd
 };
+
+// "HtoD", "DtoH", ...
+const char* CopyDirectionName(CopyDirection direction);
 
 // One JSON object on one line, keys as in the struct; unset fields are absent.
 std::string ToJson(const ImportCounts& counts);
+
+// The same object as one value of a larger document.
+void WriteJson(const ImportCounts& counts, JsonWriter& json);
 
 // How a format differs in what it counts.
 struct CountRules {

@@ -12,7 +12,7 @@ namespace stallhound::capture {
 const std::vector<Importer>& Importers() {
   static const auto* const importers = new std::vector<Importer>{
       KinetoImporter(), NsysReportRefusal(),   NvprofRefusal(),  ExecutionTraceRefusal(),
-      ChakraRefusal(),  TritonServerRefusal(), RocprofRefusal(), ArchiveRefusal(),
+      ChakraRefusal(),  TritonServerRefusal(), RocprofRefusal(), PackedRefusal(),
   };
   return *importers;
 }
