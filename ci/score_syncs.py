@@ -3,12 +3,15 @@
 
 score_syncs.py score REPORT.json EXPECTED.json    compare what was found with what is expected
 score_syncs.py collect FOLDER EXPECTED.json       make REPORT.json's content from FOLDER/SCRIPT.{hunt,counts}.json
+score_syncs.py run SCRIPT                         run SCRIPT, its loop over range(STEPS) a window of the recorder
 
 EXPECTED.json has `steps` and, in `files`, one object per script: `file`, its counts per step (KEYS below), `sites` with
 `line`, `kind` and `in_range` (a total over the steps), and `confidence`, of which only `measured` is scored.
 REPORT.json maps a script to its counts per step and to `waits`: points of kind wait by line of the script.
 """
 
+import ast
+import ctypes
 import json
 import os
 import sys
@@ -147,7 +150,39 @@ def collect(folder, expected):
     return report
 
 
+def _set_window(is_open):
+    """Starts or stops the recorder's window; without a recorder in the process nothing happens."""
+    path = os.environ.get("CUDA_INJECTION64_PATH")
+    if path:
+        recorder = ctypes.CDLL(path)
+        _ = recorder.stallhound_window_start(b"measured") if is_open else recorder.stallhound_window_stop()
+
+
+def with_window(source, name):
+    """The code of a script with window calls around its top-level `for ... in range(STEPS)`; lines stay as they are."""
+    module = ast.parse(source, name)
+    loops = [node for node in module.body if isinstance(node, ast.For) and ast.unparse(node.iter) == "range(STEPS)"]
+    if len(loops) != 1:
+        raise ValueError(f"{name} has {len(loops)} top-level loops over range(STEPS); exactly one can be a window")
+    at = module.body.index(loops[0])
+    for index, is_open in ((at, True), (at + 2, False)):
+        call = ast.parse(f"_set_window({is_open})").body[0]
+        for node in ast.walk(call):
+            ast.copy_location(node, loops[0])
+        module.body.insert(index, call)
+    return compile(module, name, "exec")
+
+
+def run_script(path):
+    with open(path, encoding="utf-8") as file:
+        code = with_window(file.read(), os.path.abspath(path))
+    sys.argv = [path]
+    exec(code, {"__name__": "__main__", "__file__": path, "_set_window": _set_window})
+
+
 def main(arguments):
+    if len(arguments) == 2 and arguments[0] == "run":
+        return run_script(arguments[1])
     if len(arguments) != 3 or arguments[0] not in ("score", "collect"):
         sys.exit(__doc__)
     verb, first, expected_path = arguments
@@ -157,6 +192,7 @@ def main(arguments):
         print()
     else:
         print_score(score_report(_load(first), expected))
+    return None
 
 
 if __name__ == "__main__":

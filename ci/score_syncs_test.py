@@ -67,5 +67,20 @@ class ScriptReportTest(unittest.TestCase):
         self.assertEqual(report, {"waits": {"7": 1}, "sync": 2.5, "DtoH": 3, "HtoD": 0, "malloc": 0.05, "free": None, "graph_launch": 0})
 
 
+class WindowTest(unittest.TestCase):
+    SOURCE = "WARMUP, STEPS = 1, 2\nfor _ in range(WARMUP):\n    log('warm')\nfor _ in range(STEPS):\n    log('step')\n    fail_line()\nlog('end')\n"
+
+    def test_opens_around_the_loop_and_keeps_lines(self):
+        log, lines = [], []
+        names = {"_set_window": lambda is_open: log.append(is_open), "log": log.append, "fail_line": lambda: lines.append(sys._getframe(1).f_lineno)}
+        exec(score_syncs.with_window(self.SOURCE, "a.py"), names)
+        self.assertEqual(log, ["warm", True, "step", "step", False, "end"])
+        self.assertEqual(lines, [6, 6])
+
+    def test_refuses_a_script_without_the_loop(self):
+        with self.assertRaisesRegex(ValueError, "a.py has 0 top-level loops"):
+            score_syncs.with_window("x = 1\n", "a.py")
+
+
 if __name__ == "__main__":
     unittest.main()

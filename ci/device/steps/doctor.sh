@@ -1,0 +1,3 @@
+#!/usr/bin/env bash
+# What the recorder finds on this machine.
+exec "$STALLHOUND" doctor

@@ -1,0 +1,30 @@
+#!/usr/bin/env bash
+# Writes .bundle/: what a GPU machine needs to run the recorder and its scripts, under 64 MiB. Copy it there and start
+# its run.sh (ci/device/run.sh says what it does).
+source "$(dirname "$0")/common.sh"
+
+LIMIT_MIB=64
+
+ci/setup.sh
+tarball=$(ci/package.sh)
+has_nvcc || say "no nvcc here: the bundle has no CUDA runtime example"
+# A bundle is for a machine whose LibTorch is elsewhere: run.sh finds it.
+mapfile -t examples < <(bazel query 'kind(cc_binary, //examples:*)' 2>/dev/null)
+bazel_build build -k //examples/... || die "build the examples" "Bazel failed" "bazel build //examples/..."
+bin=$(bazel info bazel-bin 2>/dev/null)
+
+rm -rf .bundle
+mkdir -p .bundle/examples
+tar -C .bundle -xf "$tarball"
+mv .bundle/stallhound-* .bundle/stallhound
+for example in "${examples[@]#//examples:}"; do
+  [[ ! -x "$bin/examples/$example" ]] || strip --strip-debug -o ".bundle/examples/$example" "$bin/examples/$example"
+done
+cp examples/examples.txt examples/python/*.py .bundle/examples/
+cp -r ci/device/run.sh ci/device/steps ci/score_syncs.sh ci/score_syncs.py .bundle/
+mkdir .bundle/tools && cp -L "$(command -v zstd)" .bundle/tools/ # Ubuntu has the libraries, not always the program
+chmod -R u+w .bundle
+
+mib=$(du -sm .bundle | cut -f1)
+((mib < LIMIT_MIB)) || die "write .bundle" "it has $mib MiB, more than $LIMIT_MIB" "du -a .bundle | sort -n | tail"
+say "$mib MiB in .bundle; on the GPU machine: .bundle/run.sh"
