@@ -12,10 +12,12 @@ namespace {
 
 // Libraries of the system, of CUDA and of package managers; everything else is the user's.
 bool IsUserModule(std::string_view module) {
-  for (const std::string_view folder : {"/usr/lib", "/lib/", "/lib64/", "/usr/local/cuda", "/opt/nvidia", "[", "\\Windows\\"}) {
+  for (const std::string_view folder :
+       {"/usr/lib", "/lib/", "/lib64/", "/usr/local/cuda", "/opt/nvidia", "[", "\\Windows\\"}) {
     if (module.starts_with(folder)) return false;
   }
-  for (const std::string_view part : {"site-packages", "dist-packages", "libcuda", "libcupti", "libpython", "libc.so"}) {
+  for (const std::string_view part :
+       {"site-packages", "dist-packages", "libcuda", "libcupti", "libpython", "libc.so"}) {
     if (module.find(part) != std::string_view::npos) return false;
   }
   return !module.empty();
@@ -25,7 +27,8 @@ bool IsUserModule(std::string_view module) {
 
 absl::Status EmitCallchains(Database& database, Names& names, const TableSet& wanted, CaptureVisitor& visitor) {
   if (!database.Has(kCallchainTable)) return absl::OkStatus();
-  SH_ASSIGN_OR_RETURN(Rows rows, database.Select(kCallchainTable, {"id", "stackDepth", "symbol", "module", "unresolved"}));
+  SH_ASSIGN_OR_RETURN(Rows rows,
+                      database.Select(kCallchainTable, {"id", "stackDepth", "symbol", "module", "unresolved"}));
   absl::flat_hash_map<std::tuple<int64_t, int64_t, bool>, uint32_t> frame_ids;
   std::vector<StackFrameRow> stacks;
   Emitter<FrameBatch> frames(visitor);

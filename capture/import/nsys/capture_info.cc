@@ -47,9 +47,9 @@ TableSet Recorded(const Database& database, const Survey& survey) {
   set(Table::kCopy,
       survey.copies.is_present || (has_calls && !Called(survey, {ApiClass::kCopyAsync, ApiClass::kCopyBlocking})));
   set(Table::kMemset, survey.memsets.is_present || (has_calls && !Called(survey, {ApiClass::kMemset})));
-  set(Table::kSync, survey.syncs.is_present ||
-                        (has_calls && !Called(survey, {ApiClass::kDeviceSync, ApiClass::kStreamSync,
-                                                       ApiClass::kEventSync, ApiClass::kStreamWaitEvent})));
+  set(Table::kSync,
+      survey.syncs.is_present || (has_calls && !Called(survey, {ApiClass::kDeviceSync, ApiClass::kStreamSync,
+                                                                ApiClass::kEventSync, ApiClass::kStreamWaitEvent})));
   set(Table::kCudaEvent, database.Has(kCudaEventTable));
   set(Table::kOverhead, database.Has(kOverheadTable) || database.Has(kProfilerTable));
   set(Table::kRange, survey.ranges.is_present);
@@ -75,7 +75,8 @@ void AddNotes(const Survey& survey, CaptureInfo& info) {
        "this export holds no synchronisation records: which stream or event a wait was for is unknown, and pageable "
        "stalls are inferred from call durations");
   note(survey.copies.row_count > 0 && !survey.enums.has_memory_kinds(),
-       "this export does not say which memory is pageable: asynchronous pageable copies cannot be told from pinned ones");
+       "this export does not say which memory is pageable: asynchronous pageable copies cannot be told from pinned "
+       "ones");
   note(survey.graphs.row_count > 0 || (survey.metadata.has_whole_graphs && Called(survey, {ApiClass::kGraphLaunch})),
        "graphs were traced as a whole (nsys --cuda-graph-trace=graph): kernels and idle inside them are unknown (hint: "
        "record with --cuda-graph-trace=node)");

@@ -10,7 +10,8 @@
 
 namespace stallhound::capture::nsys {
 
-// Which tables are recorded: Nsight leaves empty tables out, so an absent one is empty unless a call asked for its work.
+// Which tables are recorded: Nsight leaves empty tables out, so an absent one is empty unless a call asked for its
+// work.
 absl::StatusOr<CaptureInfo> Describe(Database& database, const Survey& survey);
 
 }  // namespace stallhound::capture::nsys

@@ -52,8 +52,8 @@ std::string Quoted(std::string_view identifier) {
 std::string Uri(const std::filesystem::path& path) {
   std::string uri = "file:";
   for (unsigned char c : std::filesystem::absolute(path).string()) {
-    const bool is_plain = (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') ||
-                          c == '/' || c == '.' || c == '_' || c == '-';
+    const bool is_plain = (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '/' ||
+                          c == '.' || c == '_' || c == '-';
     uri += is_plain ? std::string(1, static_cast<char>(c)) : fmt::format("%{:02X}", c);
   }
   return uri + "?immutable=1";
@@ -128,10 +128,9 @@ absl::StatusOr<std::unique_ptr<Database>> Database::Open(const std::filesystem::
 Database::~Database() { sqlite3_close(handle_); }
 
 absl::Status Database::Error(std::string_view action, int code) const {
-  const std::string text =
-      fmt::format("reading the Nsight Systems export '{}': {}: {}", name_, action,
-                  handle_ != nullptr && sqlite3_errcode(handle_) == (code & 0xff) ? sqlite3_errmsg(handle_)
-                                                                                  : sqlite3_errstr(code));
+  const std::string text = fmt::format(
+      "reading the Nsight Systems export '{}': {}: {}", name_, action,
+      handle_ != nullptr && sqlite3_errcode(handle_) == (code & 0xff) ? sqlite3_errmsg(handle_) : sqlite3_errstr(code));
   return IsDamage(code) || (code & 0xff) == SQLITE_NOTADB ? absl::DataLossError(text) : absl::InternalError(text);
 }
 

@@ -9,10 +9,9 @@ namespace stallhound::capture::nsys {
 
 absl::StatusOr<CallRows> CallRows::Open(Database& database, Identities& identities, Names& names, bool sort) {
   SH_ASSIGN_OR_RETURN(
-      Rows rows,
-      database.Select(kRuntimeTable,
-                      {"start", "end", "globalTid", "correlationId", "nameId", "returnValue", "callchainId"},
-                      sort ? "ORDER BY 1, 2 DESC" : ""));
+      Rows rows, database.Select(kRuntimeTable,
+                                 {"start", "end", "globalTid", "correlationId", "nameId", "returnValue", "callchainId"},
+                                 sort ? "ORDER BY 1, 2 DESC" : ""));
   return CallRows(std::move(rows), identities, names);
 }
 

@@ -38,16 +38,14 @@ std::optional<uint64_t> GraphId(const Rows& rows, int column) {
   return id && *id > 0 ? id : std::nullopt;
 }
 
-ApiClass ClassOf(const EventContext& context, const IndexedCall& call) {
-  return context.survey.class_of_api[call.api];
-}
+ApiClass ClassOf(const EventContext& context, const IndexedCall& call) { return context.survey.class_of_api[call.api]; }
 
 absl::StatusOr<GpuRows> OpenKernels(const EventContext& context, bool sort) {
-  return GpuRows::Open(context.database, context.survey.identities, kKernelTable,
-                       {"demangledName", "shortName", "mangledName", "gridX", "gridY", "gridZ", "blockX", "blockY",
-                        "blockZ", "registersPerThread", "staticSharedMemory", "dynamicSharedMemory", "graphNodeId",
-                        "graphId"},
-                       sort);
+  return GpuRows::Open(
+      context.database, context.survey.identities, kKernelTable,
+      {"demangledName", "shortName", "mangledName", "gridX", "gridY", "gridZ", "blockX", "blockY", "blockZ",
+       "registersPerThread", "staticSharedMemory", "dynamicSharedMemory", "graphNodeId", "graphId"},
+      sort);
 }
 constexpr int kKernelGraphNode = kExtra + 12;
 constexpr int kKernelGraph = kExtra + 13;
@@ -205,8 +203,8 @@ absl::Status EmitMemsets(const EventContext& context, CaptureVisitor& visitor) {
 
 absl::Status EmitGraphRuns(const EventContext& context, CaptureVisitor& visitor) {
   if (!context.survey.graphs.is_present) return absl::OkStatus();
-  SH_ASSIGN_OR_RETURN(GpuRows rows, GpuRows::Open(context.database, context.survey.identities, kGraphTable,
-                                                  {"graphId"}, !context.survey.graphs.is_sorted));
+  SH_ASSIGN_OR_RETURN(GpuRows rows, GpuRows::Open(context.database, context.survey.identities, kGraphTable, {"graphId"},
+                                                  !context.survey.graphs.is_sorted));
   Emitter<GraphRunBatch> emitter(visitor);
   GpuRow from;
   while (rows.Next(from)) {
@@ -221,9 +219,9 @@ absl::Status EmitGraphRuns(const EventContext& context, CaptureVisitor& visitor)
 
 absl::Status EmitSyncs(const EventContext& context, CaptureVisitor& visitor) {
   if (!context.survey.syncs.is_present) return absl::OkStatus();
-  SH_ASSIGN_OR_RETURN(GpuRows rows, GpuRows::Open(context.database, context.survey.identities, kSyncTable,
-                                                  {"eventId", "eventSyncId", "streamId"},
-                                                  !context.survey.syncs.is_sorted));
+  SH_ASSIGN_OR_RETURN(GpuRows rows,
+                      GpuRows::Open(context.database, context.survey.identities, kSyncTable,
+                                    {"eventId", "eventSyncId", "streamId"}, !context.survey.syncs.is_sorted));
   Emitter<SyncBatch> emitter(visitor);
   GpuRow from;
   while (rows.Next(from, false)) {

@@ -67,8 +67,8 @@ void FillRangeName(const EventContext& context, const Rows& rows, RangeRow& row)
 
 absl::Status AddOverheads(const EventContext& context, const char* table, std::vector<OverheadRow>& result) {
   if (!context.database.Has(table, "start")) return absl::OkStatus();
-  SH_ASSIGN_OR_RETURN(Rows rows, context.database.Select(table, {"start", "end", "globalTid", "nameId",
-                                                                 "correlationId"}));
+  SH_ASSIGN_OR_RETURN(Rows rows,
+                      context.database.Select(table, {"start", "end", "globalTid", "nameId", "correlationId"}));
   while (rows.Next()) {
     const std::optional<int64_t> start_ns = Time(rows, 0);
     const std::optional<int64_t> end_ns = Time(rows, 1);
@@ -142,9 +142,9 @@ absl::Status EmitOverheads(const EventContext& context, CaptureVisitor& visitor)
 
 absl::Status EmitCudaEvents(const EventContext& context, CaptureVisitor& visitor) {
   if (!context.database.Has(kCudaEventTable, "eventId")) return absl::OkStatus();
-  SH_ASSIGN_OR_RETURN(Rows rows, context.database.Select(kCudaEventTable, {"timestamp", "contextId", "streamId",
-                                                                           "correlationId", "globalPid", "eventId",
-                                                                           "eventSyncId"}));
+  SH_ASSIGN_OR_RETURN(Rows rows,
+                      context.database.Select(kCudaEventTable, {"timestamp", "contextId", "streamId", "correlationId",
+                                                                "globalPid", "eventId", "eventSyncId"}));
   std::vector<CudaEventRow> events;
   while (rows.Next()) {
     CudaEventRow row;

@@ -20,12 +20,12 @@ struct Diagnostic {
 };
 
 struct Metadata {
-  std::string table;            // META_DATA_EXPORT, EXPORT_META_DATA, or empty
-  std::string schema_version;   // "3.20.2"; empty: before 2021, or not an untouched export
-  std::string product_version;  // "2025.3.1.90"
-  std::optional<int64_t> epoch_ns;  // CLOCK_REALTIME at the export's time zero
-  bool is_lazy = false;             // empty tables were left out
-  bool has_whole_graphs = false;    // graphs were traced as a whole (--cuda-graph-trace=graph)
+  std::string table;                 // META_DATA_EXPORT, EXPORT_META_DATA, or empty
+  std::string schema_version;        // "3.20.2"; empty: before 2021, or not an untouched export
+  std::string product_version;       // "2025.3.1.90"
+  std::optional<int64_t> epoch_ns;   // CLOCK_REALTIME at the export's time zero
+  bool is_lazy = false;              // empty tables were left out
+  bool has_whole_graphs = false;     // graphs were traced as a whole (--cuda-graph-trace=graph)
   std::vector<Diagnostic> warnings;  // severity warning or error
 };
 

@@ -72,8 +72,7 @@ absl::Status NsysCapture::EmitLosses(CaptureVisitor& visitor) {
   return emitter.Flush();
 }
 
-absl::Status NsysCapture::ReadDimensions(const TableSet& wanted, const EventContext& context,
-                                         CaptureVisitor& visitor) {
+absl::Status NsysCapture::ReadDimensions(const TableSet& wanted, const EventContext& context, CaptureVisitor& visitor) {
   const auto wants = [&](Table table) { return wanted.test(static_cast<size_t>(table)); };
   SH_RETURN_IF_ERROR(EmitIdentities(survey_.identities, context.zero_ns, wanted, visitor));
   if (wants(Table::kDevice)) SH_RETURN_IF_ERROR(devices_.Emit(survey_, strings_, visitor));
@@ -91,8 +90,8 @@ absl::Status NsysCapture::ReadDimensions(const TableSet& wanted, const EventCont
 
 absl::Status NsysCapture::ReadEvents(const TableSet& wanted, const EventContext& context, CaptureVisitor& visitor) {
   constexpr std::pair<Table, absl::Status (*)(const EventContext&, CaptureVisitor&)> kEvents[] = {
-      {Table::kRange, EmitRanges},       {Table::kHostCall, EmitHostCalls}, {Table::kKernel, EmitKernels},
-      {Table::kCopy, EmitCopies},        {Table::kMemset, EmitMemsets},     {Table::kSync, EmitSyncs},
+      {Table::kRange, EmitRanges},         {Table::kHostCall, EmitHostCalls}, {Table::kKernel, EmitKernels},
+      {Table::kCopy, EmitCopies},          {Table::kMemset, EmitMemsets},     {Table::kSync, EmitSyncs},
       {Table::kCudaEvent, EmitCudaEvents}, {Table::kOverhead, EmitOverheads}, {Table::kGraphRun, EmitGraphRuns},
   };
   for (const auto& [table, emit] : kEvents) {

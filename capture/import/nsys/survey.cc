@@ -11,8 +11,7 @@ namespace {
 
 class Surveyor {
  public:
-  Surveyor(Database& database, Names& names, Survey& survey)
-      : database_(database), names_(names), survey_(survey) {}
+  Surveyor(Database& database, Names& names, Survey& survey) : database_(database), names_(names), survey_(survey) {}
 
   absl::Status Run();
 
@@ -96,8 +95,7 @@ absl::Status Surveyor::Calls() {
 absl::Status Surveyor::GpuTable(const char* name, TableSurvey& table) {
   if (!database_.Has(name)) return absl::OkStatus();
   table.is_present = true;
-  SH_ASSIGN_OR_RETURN(GpuRows rows, GpuRows::Open(database_, survey_.identities, name,
-                                                  {"copyKind"}, false));
+  SH_ASSIGN_OR_RETURN(GpuRows rows, GpuRows::Open(database_, survey_.identities, name, {"copyKind"}, false));
   GpuRow row;
   int64_t last_start_ns = INT64_MIN;
   int64_t orphan_count = 0;
@@ -113,8 +111,7 @@ absl::Status Surveyor::GpuTable(const char* name, TableSurvey& table) {
       if (stream != last_stream) survey_.streams[stream] = row.device;
       last_stream = stream;
     }
-    IndexedCall* call =
-        row.correlation_id ? survey_.calls.Find(row.process_id, *row.correlation_id) : nullptr;
+    IndexedCall* call = row.correlation_id ? survey_.calls.Find(row.process_id, *row.correlation_id) : nullptr;
     if (call != nullptr) call->is_joined = 1;
     const std::optional<int64_t> copy_kind = rows.rows().MaybeInt(GpuRows::kFirstExtra);
     const bool is_migration = copy_kind && survey_.enums.Copy(*copy_kind).is_migration;
@@ -166,12 +163,12 @@ absl::Status Surveyor::Syncs() {
 }
 
 absl::Status Surveyor::RangeNames() {
-  SH_ASSIGN_OR_RETURN(Rows rows,
-                      database_.Select(kNvtxTable, {"eventType", "globalTid", "domainId", "category", "text", "textId"},
-                                       kNvtxNames));
+  SH_ASSIGN_OR_RETURN(
+      Rows rows,
+      database_.Select(kNvtxTable, {"eventType", "globalTid", "domainId", "category", "text", "textId"}, kNvtxNames));
   while (rows.Next()) {
     const std::optional<std::string_view> text = rows.MaybeText(4);
-    const std::optional<StringId> name = text          ? std::optional(names_.Intern(*text))
+    const std::optional<StringId> name = text            ? std::optional(names_.Intern(*text))
                                          : rows.IsInt(5) ? names_.Find(rows.Int(5))
                                                          : std::nullopt;
     if (!name || !rows.IsInt(1)) continue;

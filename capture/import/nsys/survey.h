@@ -45,12 +45,12 @@ struct Survey {
   std::optional<int64_t> last_ns;
   uint64_t digest = 0;  // of all times and ids: the same file gives the same
   StreamUses streams;
-  std::bitset<64> api_classes;                         // that were called
+  std::bitset<64> api_classes;  // that were called
   absl::flat_hash_map<StringId, ApiClass> class_of_api;
-  std::map<std::string, int64_t> syncs_by_call;        // synchronisation records; "" for those without a call
-  int64_t nvtx_row_count = 0;  // names and unknown events included
-  std::map<std::pair<int64_t, int64_t>, StringId> domains;                             // (global pid, domain)
-  std::map<std::tuple<int64_t, int64_t, int64_t>, StringId> categories;                // and category
+  std::map<std::string, int64_t> syncs_by_call;             // synchronisation records; "" for those without a call
+  int64_t nvtx_row_count = 0;                               // names and unknown events included
+  std::map<std::pair<int64_t, int64_t>, StringId> domains;  // (global pid, domain)
+  std::map<std::tuple<int64_t, int64_t, int64_t>, StringId> categories;  // and category
   Losses losses;
 };
 
