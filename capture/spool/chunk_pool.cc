@@ -146,8 +146,16 @@ TakeResult ChunkPool::TakeActivity(uint32_t thread_index, int64_t now_ns) noexce
   if (!lock.held() || is_closed_) return {};
   TakeResult result;
   result.chunk = Pop(idle_);
-  if (result.chunk == nullptr) result = NewChunk(ChunkKind::kActivity, kActivityUnits, thread_index);
-  if (result.chunk == nullptr) return result;
+  if (result.chunk == nullptr) {
+    const uint32_t unit = static_cast<uint32_t>(units_used_);
+    result = NewChunk(ChunkKind::kActivity, kActivityUnits, thread_index);
+    if (result.chunk == nullptr) return result;
+    const uint32_t count = activity_count_.load(std::memory_order_relaxed);
+    if (count < kMaxListedActivity) {
+      activity_units_[count] = unit;
+      activity_count_.store(count + 1, std::memory_order_release);
+    }
+  }
   result.chunk->thread_index = thread_index;
   result.chunk->first_ns.store(now_ns, std::memory_order_relaxed);
   result.chunk->generation.fetch_add(1, std::memory_order_relaxed);
@@ -163,6 +171,10 @@ void ChunkPool::Deliver(ChunkHeader* chunk) noexcept {
 ChunkHeader* ChunkPool::NextDelivered() noexcept {
   BoundedLock lock(lock_);
   return lock.held() ? Pop(delivered_) : nullptr;
+}
+
+ChunkHeader* ChunkPool::ActivityChunk(uint32_t i) const noexcept {
+  return i < activity_count_.load(std::memory_order_acquire) ? At(activity_units_[i]) : nullptr;
 }
 
 void ChunkPool::Recycle(ChunkHeader* chunk) noexcept {
@@ -191,6 +203,7 @@ void ChunkPool::ForgetAfterFork() noexcept {
   lock_ = PTHREAD_MUTEX_INITIALIZER;
   file_.Forget();
   units_used_ = 0;
+  activity_count_.store(0, std::memory_order_relaxed);
   is_full_.store(false, std::memory_order_relaxed);
   is_closed_ = true;
   sealed_ = partial_ = idle_ = delivered_ = List();

@@ -14,6 +14,8 @@ namespace stallhound::capture::spool {
 
 inline constexpr uint32_t kActivityBodyBytes = kActivityUnits * kUnitBytes - sizeof(ChunkHeader);
 
+inline constexpr uint32_t kMaxListedActivity = 2048;
+
 inline uint8_t* BodyOf(ChunkHeader* chunk) { return reinterpret_cast<uint8_t*>(chunk + 1); }
 inline uint32_t BodyBytesOf(const ChunkHeader& chunk) { return chunk.unit_count * kUnitBytes - sizeof(ChunkHeader); }
 
@@ -50,6 +52,9 @@ class ChunkPool {
   TakeResult TakeActivity(uint32_t thread_index, int64_t now_ns) noexcept;
   void Deliver(ChunkHeader* chunk) noexcept;
   ChunkHeader* NextDelivered() noexcept;
+  // The i-th activity buffer ever made, lent or not; null: there are not so many, or none is listed behind
+  // kMaxListedActivity. Lock-free.
+  ChunkHeader* ActivityChunk(uint32_t i) const noexcept;
   void Recycle(ChunkHeader* chunk) noexcept;
 
   // Reserves some space ahead of need.
@@ -87,6 +92,8 @@ class ChunkPool {
   List partial_;    // kRecords chunks of ended threads
   List idle_;       // kActivity
   List delivered_;  // kActivity
+  std::atomic<uint32_t> activity_count_{0};
+  uint32_t activity_units_[kMaxListedActivity] = {};
 };
 
 // Adds to a loss slot; lock-free.

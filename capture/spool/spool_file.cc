@@ -135,6 +135,7 @@ void SpoolFile::Forget() noexcept {
   base_ = nullptr;
   mapped_bytes_ = 0;
   reserved_bytes_ = 0;
+  path_[0] = '\0';
 }
 
 void SpoolFile::Unmap() noexcept {

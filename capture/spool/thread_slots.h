@@ -6,6 +6,7 @@
 #include <pthread.h>
 
 #include <atomic>
+#include <cstddef>
 #include <cstdint>
 
 #include "capture/spool/format.h"
@@ -13,6 +14,8 @@
 namespace stallhound::capture::spool {
 
 class SpoolWriter;
+
+inline constexpr size_t kThreadMemoryBytes = 512;
 
 struct ThreadSlot {
   std::atomic<uint64_t> generation;  // the file that the rest belongs to; 0: none
@@ -22,7 +25,8 @@ struct ThreadSlot {
   uint32_t capacity;
   uint32_t thread_index;
   bool is_free;
-  ThreadSlot* next;  // all slots ever made
+  ThreadSlot* next;                               // all slots ever made
+  alignas(8) uint8_t memory[kThreadMemoryBytes];  // the recorder's, zeroed for each thread and file
 };
 
 class ThreadSlots {

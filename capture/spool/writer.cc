@@ -140,6 +140,7 @@ ThreadSlot* SpoolWriter::Register() noexcept {
   const uint32_t thread_index = AddThread(syscall(SYS_gettid), name);
   if (thread_index == 0) return nullptr;
   slot->thread_index = thread_index;
+  memset(slot->memory, 0, sizeof(slot->memory));
   slot->writer = this;
   slot->generation.store(generation, std::memory_order_release);
   return slot;
@@ -202,6 +203,8 @@ uint32_t SpoolWriter::ThreadIndex() noexcept {
   slot = Register();
   return slot == nullptr ? 0 : slot->thread_index;
 }
+
+void* SpoolWriter::ThreadMemory() noexcept { return ThreadIndex() == 0 ? nullptr : ThreadSlots::Current()->memory; }
 
 void SpoolWriter::CountLoss(LossCounter counter, uint64_t count) noexcept {
   const int64_t now = now_ns_();

@@ -126,6 +126,9 @@ class SpoolWriter {
 
   // The calling thread's index; its ThreadRecord is written at the first call. 0: not recording.
   uint32_t ThreadIndex() noexcept;
+  // 512 bytes of the calling thread's own, 8-aligned, zero at its first record in this file: one user may keep its
+  // state there. Null: not recording.
+  void* ThreadMemory() noexcept;
   // The index of any thread of this process, by the operating system's id; 0: not recording.
   uint32_t ThreadIndexOf(int64_t tid) noexcept;
 
@@ -140,6 +143,8 @@ class SpoolWriter {
   DeliveredActivity NextDelivered() noexcept;
   void MarkTranscribed(const DeliveredActivity& delivered, uint32_t bytes) noexcept;
   void Recycle(const DeliveredActivity& delivered) noexcept;
+  // Calls `visit` with every buffer that is lent now. CUPTI goes on writing into them meanwhile.
+  void VisitLent(void (*visit)(void* context, const uint8_t* body, size_t bytes), void* context) const noexcept;
 
   // Every so often, by one thread: notes in the header that the process lives and when it last recorded, and reserves
   // disk space ahead, so that recording threads rarely do.

@@ -157,6 +157,17 @@ DeliveredActivity SpoolWriter::NextDelivered() noexcept {
   return {chunk, BodyOf(chunk), chunk->committed_bytes.load(std::memory_order_acquire)};
 }
 
+void SpoolWriter::VisitLent(void (*visit)(void* context, const uint8_t* body, size_t bytes),
+                            void* context) const noexcept {
+  for (uint32_t i = 0;; ++i) {
+    ChunkHeader* chunk = pool_.ActivityChunk(i);
+    if (chunk == nullptr) return;
+    if (chunk->state.load(std::memory_order_acquire) == ActivityState::kLent) {
+      visit(context, BodyOf(chunk), BodyBytesOf(*chunk));
+    }
+  }
+}
+
 void SpoolWriter::MarkTranscribed(const DeliveredActivity& delivered, uint32_t bytes) noexcept {
   delivered.chunk->transcribed_bytes.store(bytes, std::memory_order_release);
 }

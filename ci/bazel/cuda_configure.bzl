@@ -6,6 +6,9 @@
 _HEADERS = """
 package(default_visibility = ["//visibility:public"])
 
+# Read by a test that every callback id is classified.
+exports_files(["include/cupti_runtime_cbid.h", "include/cupti_driver_cbid.h"])
+
 cc_library(
     name = "headers",
     hdrs = glob(["include/**"]),
