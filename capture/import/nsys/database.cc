@@ -22,7 +22,8 @@ uint32_t BigEndian(const std::array<unsigned char, kHeaderBytes>& header, size_t
 }
 
 // SQLite itself notices a cut only when it comes to a page that is not there, which may be never.
-absl::Status CheckHeader(const std::filesystem::path& path, int64_t file_bytes, bool partial) {
+// True: the file is cut, and `partial` allows it.
+absl::StatusOr<bool> IsCut(const std::filesystem::path& path, int64_t file_bytes, bool partial) {
   std::array<unsigned char, kHeaderBytes> header{};
   std::ifstream file(path, std::ios::binary);
   file.read(reinterpret_cast<char*>(header.data()), kHeaderBytes);
@@ -35,12 +36,13 @@ absl::Status CheckHeader(const std::filesystem::path& path, int64_t file_bytes, 
   const int64_t page_bytes = stored_page_bytes == 1 ? 65536 : stored_page_bytes;
   const bool page_count_is_valid = BigEndian(header, 24, 4) == BigEndian(header, 92, 4);
   const int64_t expected_bytes = page_bytes * BigEndian(header, 28, 4);
-  if (!partial && page_count_is_valid && file_bytes < expected_bytes) {
+  const bool is_cut = page_count_is_valid && file_bytes < expected_bytes;
+  if (is_cut && !partial) {
     return absl::DataLossError(fmt::format(
         "reading '{}': the database is truncated: {} of {} bytes are there (hint: --partial reads what is left)",
         path.filename().string(), file_bytes, expected_bytes));
   }
-  return absl::OkStatus();
+  return is_cut;
 }
 
 std::string Quoted(std::string_view identifier) {
@@ -108,18 +110,22 @@ absl::StatusOr<std::unique_ptr<Database>> Database::Open(const std::filesystem::
   std::error_code error;
   const auto file_bytes = static_cast<int64_t>(std::filesystem::file_size(path, error));
   if (error) return absl::NotFoundError(fmt::format("opening '{}': {}", path.filename().string(), error.message()));
-  SH_RETURN_IF_ERROR(CheckHeader(path, file_bytes, partial));
+  SH_ASSIGN_OR_RETURN(const bool is_cut, IsCut(path, file_bytes, partial));
 
   auto database = std::unique_ptr<Database>(new Database());
   database->name_ = path.filename().string();
   database->partial_ = partial;
+  database->is_cut_ = is_cut;
   database->file_bytes_ = file_bytes;
   const int code = sqlite3_open_v2(Uri(path).c_str(), &database->handle_,
                                    SQLITE_OPEN_READONLY | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_URI, nullptr);
   if (code != SQLITE_OK) return database->Error("opening it", code);
   // The file is foreign: nothing in its schema may run, and no value may ask for all memory.
   sqlite3_db_config(database->handle_, SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0, nullptr);
-  sqlite3_db_config(database->handle_, SQLITE_DBCONFIG_DEFENSIVE, 1, nullptr);
+  sqlite3_db_config(database->handle_, SQLITE_DBCONFIG_DEFENSIVE, partial ? 0 : 1, nullptr);
+  // Nothing is written (the connection is read-only): with this SQLite opens a file that is shorter than its header
+  // says.
+  sqlite3_db_config(database->handle_, SQLITE_DBCONFIG_WRITABLE_SCHEMA, partial ? 1 : 0, nullptr);
   sqlite3_limit(database->handle_, SQLITE_LIMIT_LENGTH, kMaxValueBytes);
   SH_RETURN_IF_ERROR(database->ReadSchema());
   return database;
