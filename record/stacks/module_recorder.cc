@@ -8,6 +8,7 @@
 #include <cstring>
 
 #include "record/stacks/hash.h"
+#include "record/stacks/native_walk.h"
 
 namespace stallhound::record {
 namespace {
@@ -71,11 +72,6 @@ struct ModuleVisit {
     recorder.writer_.AddDictionary(record);
     return 0;
   }
-
-  static int CountAdds(dl_phdr_info* info, size_t, void* adds) {
-    *static_cast<unsigned long long*>(adds) = info->dlpi_adds;
-    return 1;
-  }
 };
 
 bool ModuleRecorder::Remember(uint64_t key) {
@@ -100,8 +96,7 @@ void ModuleRecorder::Refresh() {
     memset(known_, 0, sizeof(known_));
   }
   // Counted before the walk: what is added meanwhile is looked at again.
-  unsigned long long adds = 0;
-  dl_iterate_phdr(ModuleVisit::CountAdds, &adds);
+  const unsigned long long adds = CountMappedModules();
   dl_iterate_phdr(ModuleVisit::OnModule, this);
   seen_adds_ = adds;
 }

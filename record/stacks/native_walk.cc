@@ -71,6 +71,17 @@ void PrimeNativeWalk() {
   WalkNativeFrames(addresses, 1, is_truncated);
 }
 
+unsigned long long CountMappedModules() {
+  unsigned long long adds = 0;
+  dl_iterate_phdr(
+      [](dl_phdr_info* info, size_t, void* result) {
+        *static_cast<unsigned long long*>(result) = info->dlpi_adds;
+        return 1;
+      },
+      &adds);
+  return adds;
+}
+
 int WalkNativeFrames(uint64_t* addresses, int capacity, bool& is_truncated) {
   Walk walk{addresses, capacity, 0, false};
   _Unwind_Backtrace(OnFrame, &walk);

@@ -8,8 +8,12 @@
 
 namespace stallhound::record {
 
-// Lets the unwinder set itself up outside any callback.
+// Lets the unwinder set itself up outside any callback, and finds the modules whose frames are left out. Call it again
+// after libraries were loaded.
 void PrimeNativeWalk();
+
+// How many modules the loader has mapped in this process so far.
+unsigned long long CountMappedModules();
 
 // Writes return addresses, innermost first, at most `capacity`; frames of the module that holds this code and of
 // libcupti at the top are left out. `is_truncated` tells whether there were more.

@@ -9,6 +9,9 @@ namespace stallhound::record {
 using capture::LossCounter;
 
 void StackRecorder::Refresh() {
+  const unsigned long long modules = CountMappedModules();
+  if (modules == seen_modules_) return;
+  seen_modules_ = modules;
   PrimeNativeWalk();
   if (runtime_.load(std::memory_order_relaxed)->kind() != PythonRuntime::Kind::kNone) return;
   const PythonRuntime found = PythonRuntime::Detect();

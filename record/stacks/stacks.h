@@ -30,8 +30,8 @@ class StackRecorder {
   StackRecorder& operator=(const StackRecorder&) = delete;
 
   // Looks for Python and readies the unwinder. May take the loader's lock: call it at initialisation and then from the
-  // recorder's own thread now and then (Python can be loaded after CUDA); never from a callback. Cheap once Python was
-  // found.
+  // recorder's own thread now and then (Python can be loaded after CUDA); never from a callback, never from two threads
+  // at once. Next to nothing when no library was loaded since.
   void Refresh();
   // For tests: a runtime that is already known. Call before the first Take.
   void UseRuntime(const PythonRuntime& runtime);
@@ -49,6 +49,7 @@ class StackRecorder {
   uint32_t Intern(ThreadStacks& thread, int python_count, int native_count);
 
   StackSink& sink_;
+  unsigned long long seen_modules_ = 0;  // loaded by the last Refresh
   CodeTable codes_;
   PythonRuntime runtimes_[2];  // the second replaces the first once Python was found
   std::atomic<const PythonRuntime*> runtime_{&runtimes_[0]};

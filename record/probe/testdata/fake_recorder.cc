@@ -1,0 +1,8 @@
+// A library that loads but is no recorder: it lacks the NVTX entry point.
+
+extern "C" {
+
+int InitializeInjection() { return 1; }
+int stallhound_window_start(const char*) { return -1; }
+int stallhound_window_stop() { return -1; }
+}
