@@ -1,0 +1,101 @@
+#pragma once
+
+// One process's spool, indexed: dictionary and launches in memory, event records left in the file, with the earliest
+// time of each kind of record known for every chunk.
+
+#include <absl/status/statusor.h>
+
+#include <array>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "capture/api/api_class.h"
+#include "capture/spool/dictionary.h"
+#include "capture/spool/launch_table.h"
+#include "capture/spool/spool_file_reader.h"
+#include "capture/types.h"
+
+namespace stallhound::capture::spool {
+
+// Kinds of records that are streamed from the file.
+inline constexpr RecordType kStreamedTypes[] = {RecordType::kHostCall, RecordType::kKernel, RecordType::kCopy,
+                                                RecordType::kMemset,   RecordType::kSync,   RecordType::kCudaEvent,
+                                                RecordType::kOverhead};
+inline constexpr size_t kStreamedTypeCount = std::size(kStreamedTypes);
+constexpr size_t StreamedIndex(RecordType type) {
+  return static_cast<size_t>(type) - static_cast<size_t>(RecordType::kHostCall);
+}
+
+struct IndexedChunk {
+  uint64_t offset = 0;
+  uint32_t bytes = 0;
+  int salvaged = -1;                                 // >= 0: not in the file but in ProcessSpool's memory
+  std::array<int64_t, kStreamedTypeCount> first_ns;  // INT64_MAX: no record of that kind
+};
+
+struct LossEntry {
+  LossCounter counter;
+  int64_t count = 0;
+  int64_t first_ns = 0;  // 0: unknown
+  int64_t last_ns = 0;
+  uint32_t detail = 0;  // string of the dictionary
+};
+
+class ProcessSpool {
+ public:
+  static absl::StatusOr<std::unique_ptr<ProcessSpool>> Open(const std::string& path);
+
+  const FileHeader& header() const { return file_->header(); }
+  const Dictionary& dictionary() const { return dictionary_; }
+  const LaunchTable& launches() const { return launches_; }
+  const std::vector<IndexedChunk>& chunks() const { return chunks_; }
+  const std::vector<RangeRecord>& ranges() const { return ranges_; }
+  const std::vector<WindowRecord>& windows() const { return windows_; }
+  const std::vector<LossEntry>& losses() const { return losses_; }
+  bool is_clean() const { return header().close_ns.load() != 0; }
+  // Raw times of the first and last thing known; INT64_MAX and 0 if there is none.
+  int64_t first_ns() const { return first_ns_; }
+  int64_t last_ns() const { return last_ns_; }
+  // By thread index: the last host record of each thread, and for the GPU side the end of the last record that came.
+  const std::map<uint32_t, int64_t>& last_of_thread() const { return last_of_thread_; }
+  // Largest violation of causality between host and GPU clock; null without GPU work.
+  std::optional<int64_t> gpu_clock_error_ns() const { return gpu_clock_error_ns_; }
+
+  ApiClass ClassOf(const HostCallRecord& call) const;
+  // The records of a chunk; valid until the next call with the same buffer.
+  absl::StatusOr<RecordCursor> ReadChunk(const IndexedChunk& chunk, std::vector<uint8_t>& buffer) const;
+
+ private:
+  explicit ProcessSpool(std::unique_ptr<SpoolFileReader> file) : file_(std::move(file)) {}
+  absl::Status Load();
+  absl::Status LoadDictionary();
+  absl::Status Salvage(const ChunkInfo& chunk);
+  absl::Status Index(IndexedChunk chunk);
+  void IndexRecord(const RecordHeader* record, IndexedChunk& chunk);
+  void IndexCall(const HostCallRecord& call);
+  void Note(int64_t start_ns, int64_t end_ns);
+  absl::Status CheckGpuWork();
+  void CountLoss(LossCounter counter, int64_t count = 1);
+  void LoadHeaderLosses();
+
+  std::unique_ptr<SpoolFileReader> file_;
+  Dictionary dictionary_;
+  LaunchTable launches_;
+  std::vector<IndexedChunk> chunks_;
+  std::vector<std::vector<uint8_t>> salvaged_;
+  std::vector<RangeRecord> ranges_;
+  std::vector<WindowRecord> windows_;
+  std::vector<LossEntry> losses_;
+  std::map<uint32_t, int64_t> last_of_thread_;
+  std::map<uint64_t, std::vector<SyncRecord>> syncs_;  // by context << 32 | stream; until CheckGpuWork
+  mutable absl::flat_hash_map<uint64_t, ApiClass> classes_;
+  std::optional<int64_t> gpu_clock_error_ns_;
+  int64_t first_ns_ = INT64_MAX;
+  int64_t last_ns_ = 0;
+};
+
+}  // namespace stallhound::capture::spool

@@ -1,0 +1,228 @@
+#include "capture/spool/reader.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+
+#include "base/status_macros.h"
+#include "capture/spool/dimensions.h"
+#include "capture/spool/process_spool.h"
+#include "capture/spool/row_builder.h"
+#include "capture/spool/run_merger.h"
+
+namespace stallhound::capture {
+namespace spool {
+namespace {
+
+// Raw clocks of processes whose offsets to the wall clock differ by less are the same clock: one boot of one machine.
+constexpr int64_t kSameBootNs = 50'000'000;
+
+constexpr const char* kModeNames[] = {"light", "default", "full"};
+
+int64_t WallOffset(const FileHeader& header) { return header.open_realtime_ns - header.open_ns; }
+
+struct Process {
+  std::unique_ptr<ProcessSpool> spool;
+  ProcessIds ids;
+};
+
+class SpoolReader : public CaptureReader {
+ public:
+  explicit SpoolReader(const PathRoots& roots) : dimensions_(strings_, roots) {}
+
+  absl::Status Load(std::vector<std::unique_ptr<ProcessSpool>> spools) {
+    std::sort(spools.begin(), spools.end(), [](const auto& a, const auto& b) {
+      return std::pair(a->header().open_realtime_ns, a->header().pid) <
+             std::pair(b->header().open_realtime_ns, b->header().pid);
+    });
+    FillInfo(spools);
+    const int64_t reference = WallOffset(spools.front()->header());
+    for (auto& spool : spools) {
+      const int64_t own = WallOffset(spool->header());
+      const int64_t offset = std::abs(own - reference) < kSameBootNs ? reference : own;
+      ProcessIds ids = dimensions_.Add(*spool, *info_.epoch_ns - offset);
+      info_.end_ns = std::max(info_.end_ns, spool->last_ns() - ids.zero_ns);
+      processes_.push_back({std::move(spool), std::move(ids)});
+    }
+    return dimensions_.status();
+  }
+
+  const CaptureInfo& info() const override { return info_; }
+  const StringTable& strings() const override { return strings_; }
+
+  absl::Status Read(const TableSet& wanted, CaptureVisitor& visitor) override {
+    SH_RETURN_IF_ERROR(dimensions_.Emit(wanted, visitor));
+    SH_RETURN_IF_ERROR(Stream<HostCallBatch>(wanted, Table::kHostCall, RecordType::kHostCall, visitor));
+    SH_RETURN_IF_ERROR(Stream<KernelBatch>(wanted, Table::kKernel, RecordType::kKernel, visitor));
+    SH_RETURN_IF_ERROR(Stream<CopyBatch>(wanted, Table::kCopy, RecordType::kCopy, visitor));
+    SH_RETURN_IF_ERROR(Stream<MemsetBatch>(wanted, Table::kMemset, RecordType::kMemset, visitor));
+    SH_RETURN_IF_ERROR(Stream<SyncBatch>(wanted, Table::kSync, RecordType::kSync, visitor));
+    SH_RETURN_IF_ERROR(Stream<CudaEventBatch>(wanted, Table::kCudaEvent, RecordType::kCudaEvent, visitor));
+    return Stream<OverheadBatch>(wanted, Table::kOverhead, RecordType::kOverhead, visitor);
+  }
+
+ private:
+  struct ChunkRef {
+    int64_t first_ns;
+    const IndexedChunk* chunk;
+    size_t process;
+  };
+
+  void FillInfo(const std::vector<std::unique_ptr<ProcessSpool>>& spools) {
+    const FileHeader& first = spools.front()->header();
+    info_.format = "spool";
+    info_.format_version = fmt::format("{}", first.version);
+    const char* version = first.recorder_version;
+    info_.producer = "stallhound " + std::string(version, strnlen(version, sizeof first.recorder_version));
+    info_.mode =
+        static_cast<size_t>(first.mode) < std::size(kModeNames) ? kModeNames[static_cast<size_t>(first.mode)] : "";
+    uint8_t uuid[16] = {};
+    int64_t start_ns = INT64_MAX;
+    bool has_gpu = false;
+    for (const auto& spool : spools) {
+      const FileHeader& header = spool->header();
+      for (size_t i = 0; i < sizeof uuid; ++i) uuid[i] = static_cast<uint8_t>(uuid[i] ^ header.uuid[i]);
+      start_ns = std::min(start_ns, std::min(header.open_ns, spool->first_ns()) + WallOffset(header));
+      has_gpu =
+          has_gpu || header.gpu_state.load() == GpuState::kRecording || header.gpu_state.load() == GpuState::kLost;
+      NoteGpuState(header);
+    }
+    for (const uint8_t byte : uuid) info_.uuid += fmt::format("{:02x}", byte);
+    info_.epoch_ns = start_ns;
+    FillRecorded(first.mode, has_gpu);
+  }
+
+  void NoteGpuState(const FileHeader& header) {
+    const auto note = [&](const std::string& text) {
+      info_.notes.push_back(fmt::format("process {}: {}", header.pid, text));
+    };
+    switch (header.gpu_state.load()) {
+      case GpuState::kNotInitialised:
+        return note("the program never initialised CUDA; only NVTX ranges were recorded");
+      case GpuState::kNoCupti:
+        return note("no usable CUPTI was found; the GPU side was not recorded");
+      case GpuState::kOtherHolder:
+        return note("another profiler held CUPTI; the GPU side was not recorded");
+      case GpuState::kLost:
+        return note("GPU side lost: another profiler took CUPTI over while the program ran");
+      case GpuState::kYielded:
+        return note("CUPTI was left to another profiler, as asked; the GPU side was not recorded");
+      case GpuState::kFailed:
+        return note(
+            fmt::format("CUPTI failed with error {}; the GPU side was not recorded", header.cupti_error.load()));
+      case GpuState::kRecording:
+        return;
+    }
+  }
+
+  void FillRecorded(Mode mode, bool has_gpu) {
+    const auto drop = [&](std::initializer_list<Table> tables) { info_.recorded &= ~Tables(tables); };
+    drop({Table::kGraphRun, Table::kBenchmarkPoint, Table::kKernelMetric});
+    if (mode == Mode::kLight) {
+      drop({Table::kKernel, Table::kMemset, Table::kCudaEvent, Table::kGraph});
+      info_.notes.push_back("recorded in mode light: no kernels, so GPU idle was not recorded");
+    }
+    if (!has_gpu) {
+      drop({Table::kHostCall, Table::kKernel, Table::kCopy, Table::kMemset, Table::kSync, Table::kCudaEvent,
+            Table::kOverhead, Table::kGraph, Table::kStream});
+    }
+  }
+
+  std::vector<ChunkRef> ChunksWith(RecordType type) const {
+    std::vector<ChunkRef> refs;
+    for (size_t i = 0; i < processes_.size(); ++i) {
+      for (const IndexedChunk& chunk : processes_[i].spool->chunks()) {
+        const int64_t first_ns = chunk.first_ns[StreamedIndex(type)];
+        if (first_ns != INT64_MAX) refs.push_back({first_ns - processes_[i].ids.zero_ns, &chunk, i});
+      }
+    }
+    std::stable_sort(refs.begin(), refs.end(),
+                     [](const ChunkRef& a, const ChunkRef& b) { return a.first_ns < b.first_ns; });
+    return refs;
+  }
+
+  // Chunks are opened when the merge reaches their first time, so that only those that overlap are held.
+  template <typename Batch>
+  absl::Status Stream(const TableSet& wanted, Table table, RecordType type, CaptureVisitor& visitor) {
+    using Row = typename Batch::Row;
+    if (!wanted.test(static_cast<size_t>(table))) return absl::OkStatus();
+    std::vector<RowBuilder> builders;
+    for (const Process& process : processes_) builders.emplace_back(*process.spool, process.ids, strings_);
+    RunMerger<Row> merger;
+    Batch batch;
+    const auto give = [&](const Row& row) -> absl::Status {
+      batch.Append(row);
+      if (batch.size < kBatchRows) return absl::OkStatus();
+      SH_RETURN_IF_ERROR(visitor.On(batch));
+      batch.Clear();
+      return absl::OkStatus();
+    };
+    std::vector<uint8_t> buffer;
+    for (const ChunkRef& ref : ChunksWith(type)) {
+      SH_RETURN_IF_ERROR(merger.EmitBelow(ref.first_ns, give));
+      std::vector<Row> rows;
+      SH_ASSIGN_OR_RETURN(RecordCursor cursor, processes_[ref.process].spool->ReadChunk(*ref.chunk, buffer));
+      while (const RecordHeader* record = cursor.Next()) {
+        Row row;
+        if (record->type == type && builders[ref.process].Build(record, row)) rows.push_back(row);
+      }
+      std::stable_sort(rows.begin(), rows.end(), [](const Row& a, const Row& b) { return SortTime(a) < SortTime(b); });
+      merger.AddRun(std::move(rows));
+    }
+    SH_RETURN_IF_ERROR(merger.EmitBelow(INT64_MAX, give));
+    return batch.size == 0 ? absl::OkStatus() : visitor.On(batch);
+  }
+
+  CaptureInfo info_;
+  StringTable strings_;
+  Dimensions dimensions_;
+  std::vector<Process> processes_;
+};
+
+absl::StatusOr<std::vector<std::string>> FindSpools(absl::Span<const std::string> paths) {
+  std::vector<std::string> files;
+  for (const std::string& path : paths) {
+    std::error_code error;
+    if (!std::filesystem::is_directory(path, error)) {
+      files.push_back(path);
+      continue;
+    }
+    for (const auto& entry : std::filesystem::directory_iterator(path, error)) {
+      if (entry.path().extension() == kFileSuffix) files.push_back(entry.path());
+    }
+    if (error) return absl::NotFoundError(fmt::format("listing spools in {}: {}", path, error.message()));
+  }
+  std::sort(files.begin(), files.end());
+  if (files.empty()) {
+    return absl::NotFoundError(fmt::format("no spool ({} file) in {}", kFileSuffix, fmt::join(paths, ", ")));
+  }
+  return files;
+}
+
+}  // namespace
+}  // namespace spool
+
+absl::StatusOr<std::unique_ptr<CaptureReader>> OpenSpools(absl::Span<const std::string> paths, const PathRoots& roots) {
+  SH_ASSIGN_OR_RETURN(const std::vector<std::string> files, spool::FindSpools(paths));
+  std::vector<std::unique_ptr<spool::ProcessSpool>> spools;
+  for (const std::string& file : files) {
+    SH_ASSIGN_OR_RETURN(auto opened, spool::ProcessSpool::Open(file));
+    spools.push_back(std::move(opened));
+  }
+  auto reader = std::make_unique<spool::SpoolReader>(roots);
+  SH_RETURN_IF_ERROR(reader->Load(std::move(spools)));
+  return reader;
+}
+
+bool IsSpool(const std::string& path) {
+  char magic[sizeof spool::kFileMagic] = {};
+  std::ifstream file(path, std::ios::binary);
+  return file.read(magic, sizeof magic) && std::memcmp(magic, spool::kFileMagic, sizeof magic) == 0;
+}
+
+}  // namespace stallhound::capture

@@ -1,0 +1,90 @@
+#include "capture/spool/stack_rows.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "capture/symbolize/native_symbols.h"
+#include "capture/symbolize/python_lines.h"
+
+namespace stallhound::capture::spool {
+namespace {
+
+template <typename T>
+std::string Text(const std::optional<T>& value) {
+  return value.has_value() ? fmt::format("{}", static_cast<int64_t>(*value)) : "-";
+}
+
+}  // namespace
+
+uint32_t StackRows::AddFrame(const FrameRow& frame) {
+  const std::string key =
+      fmt::format("{} {} {} {} {} {}", static_cast<int>(frame.kind), Text(frame.function), Text(frame.file),
+                  Text(frame.line), Text(frame.module), Text(frame.module_offset));
+  const auto [it, is_new] = frame_ids_.try_emplace(key, static_cast<uint32_t>(frames_.size));
+  if (is_new) {
+    frames_.Append(frame);
+    frames_.frame_id.back() = it->second;
+  }
+  return it->second;
+}
+
+FrameRow StackRows::PythonRow(const Dictionary& dictionary, const PythonFrame& frame) {
+  FrameRow row;
+  row.kind = FrameKind::kPython;
+  const auto it = dictionary.codes().find(frame.code_id);
+  if (it == dictionary.codes().end()) return row;
+  const PythonCode& code = it->second;
+  const std::string_view file = dictionary.String(code.file);
+  const std::string_view name = dictionary.String(code.name);
+  if (!name.empty()) row.function = strings_.Intern(name);
+  if (!file.empty()) row.file = strings_.Intern(PortablePath(file, roots_));
+  row.line = FindPythonLine(code.python_version, code.line_table, code.first_line, frame.instruction_offset);
+  row.is_user = IsUserSource(file);
+  return row;
+}
+
+void StackRows::AddDepth(uint32_t stack_id, uint32_t depth, uint32_t frame_id) {
+  StackFrameRow row;
+  row.stack_id = stack_id;
+  row.depth = depth;
+  row.frame_id = frame_id;
+  stack_frames_.Append(row);
+}
+
+absl::flat_hash_map<uint32_t, uint32_t> StackRows::Add(const Dictionary& dictionary) {
+  NativeSymbolizer symbolizer(dictionary.modules());
+  absl::flat_hash_map<uint64_t, uint32_t> native_frames;
+  const auto native_frame = [&](uint64_t address) {
+    const auto [it, is_new] = native_frames.try_emplace(address, 0);
+    if (!is_new) return it->second;
+    const NativeLocation location = symbolizer.Resolve(address);
+    FrameRow row;
+    row.kind = FrameKind::kNative;
+    if (location.function) row.function = strings_.Intern(*location.function);
+    if (location.file) row.file = strings_.Intern(PortablePath(*location.file, roots_));
+    row.line = location.line;
+    if (location.module) {
+      row.module = strings_.Intern(PortablePath(*location.module, roots_));
+      row.is_user = IsUserModule(*location.module) && (!location.file || IsUserModule(*location.file));
+    }
+    if (location.module_offset && !(location.function && location.line)) {
+      row.module_offset = static_cast<int64_t>(*location.module_offset);
+    }
+    return it->second = AddFrame(row);
+  };
+  std::vector<uint32_t> order;
+  for (const auto& [id, stack] : dictionary.stacks()) order.push_back(id);
+  std::sort(order.begin(), order.end());
+  absl::flat_hash_map<uint32_t, uint32_t> ids;
+  for (const uint32_t id : order) {
+    const RawStack& stack = dictionary.stacks().at(id);
+    const uint32_t stack_id = ids[id] = next_stack_id_++;
+    uint32_t depth = 0;
+    for (const PythonFrame& frame : stack.python) AddDepth(stack_id, depth++, AddFrame(PythonRow(dictionary, frame)));
+    for (const uint64_t address : stack.native) AddDepth(stack_id, depth++, native_frame(address));
+  }
+  return ids;
+}
+
+}  // namespace stallhound::capture::spool

@@ -1,0 +1,89 @@
+#include "capture/symbolize/native_symbols.h"
+
+#include <cxxabi.h>
+#include <elfutils/libdwfl.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <cstring>
+
+namespace stallhound::capture {
+namespace {
+
+constexpr Dwfl_Callbacks kCallbacks = {
+    .find_elf = nullptr,
+    .find_debuginfo = dwfl_standard_find_debuginfo,
+    .section_address = dwfl_offline_section_address,
+    .debuginfo_path = nullptr,
+};
+
+std::string Demangle(const char* name) {
+  int status = 0;
+  std::unique_ptr<char, decltype(&std::free)> demangled(abi::__cxa_demangle(name, nullptr, nullptr, &status),
+                                                        &std::free);
+  return status == 0 && demangled != nullptr ? demangled.get() : name;
+}
+
+bool HasBuildId(Dwfl_Module* module, const std::vector<uint8_t>& wanted) {
+  if (wanted.empty()) return true;
+  const unsigned char* bits = nullptr;
+  GElf_Addr address = 0;
+  const int size = dwfl_module_build_id(module, &bits, &address);
+  return size == static_cast<int>(wanted.size()) && std::memcmp(bits, wanted.data(), wanted.size()) == 0;
+}
+
+}  // namespace
+
+struct NativeSymbolizer::OpenModule {
+  struct End {
+    void operator()(Dwfl* dwfl) const { dwfl_end(dwfl); }
+  };
+  std::unique_ptr<Dwfl, End> session;
+  Dwfl_Module* module = nullptr;  // null: the file cannot be used
+
+  explicit OpenModule(const Module& image) : session(dwfl_begin(&kCallbacks)) {
+    if (session == nullptr) return;
+    dwfl_report_begin(session.get());
+    module = dwfl_report_elf(session.get(), image.path.c_str(), image.path.c_str(), -1, image.load_bias, true);
+    dwfl_report_end(session.get(), nullptr, nullptr);
+    if (module != nullptr && !HasBuildId(module, image.build_id)) module = nullptr;
+  }
+};
+
+NativeSymbolizer::NativeSymbolizer(std::vector<Module> modules) : modules_(std::move(modules)) {
+  std::sort(modules_.begin(), modules_.end(), [](const Module& a, const Module& b) { return a.begin < b.begin; });
+  open_.resize(modules_.size());
+}
+
+NativeSymbolizer::~NativeSymbolizer() = default;
+
+const Module* NativeSymbolizer::FindModule(uint64_t address) const {
+  auto it = std::upper_bound(modules_.begin(), modules_.end(), address,
+                             [](uint64_t value, const Module& module) { return value < module.begin; });
+  if (it == modules_.begin()) return nullptr;
+  --it;
+  return address < it->end ? &*it : nullptr;
+}
+
+NativeLocation NativeSymbolizer::Resolve(uint64_t address) {
+  NativeLocation location;
+  const uint64_t call = address - 1;
+  const Module* module = FindModule(call);
+  if (module == nullptr) return location;
+  location.module = module->path;
+  location.module_offset = call - module->load_bias;
+  auto& open = open_[static_cast<size_t>(module - modules_.data())];
+  if (open == nullptr) open = std::make_unique<OpenModule>(*module);
+  if (open->module == nullptr) return location;
+  if (const char* name = dwfl_module_addrname(open->module, call)) location.function = Demangle(name);
+  if (Dwfl_Line* line = dwfl_module_getsrc(open->module, call)) {
+    int number = 0;
+    if (const char* file = dwfl_lineinfo(line, nullptr, &number, nullptr, nullptr, nullptr)) {
+      location.file = file;
+      if (number > 0) location.line = number;
+    }
+  }
+  return location;
+}
+
+}  // namespace stallhound::capture

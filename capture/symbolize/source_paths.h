@@ -1,0 +1,28 @@
+#pragma once
+
+// What a source path says: whether it is the user's code, and how to show it without naming a machine or a person.
+
+#include <string>
+#include <string_view>
+
+namespace stallhound::capture {
+
+struct PathRoots {
+  std::string project;  // folder of the profiled project, absolute; empty: none
+  std::string home;     // of the user; empty: none
+  // The working folder and $HOME of this process.
+  static PathRoots OfThisProcess();
+};
+
+// Relative to the project, to site-packages ("site-packages/torch/x.py"), to the standard library ("python3.12/ast.py")
+// or to `~`; any other path as it is.
+std::string PortablePath(std::string_view path, const PathRoots& roots);
+
+// False for files of the standard library and of site-packages or dist-packages, frozen modules and code made by the
+// interpreter's own tools.
+bool IsUserSource(std::string_view path);
+
+// False for system libraries, Python itself, and what lies in site-packages.
+bool IsUserModule(std::string_view path);
+
+}  // namespace stallhound::capture
