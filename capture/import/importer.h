@@ -6,6 +6,7 @@
 #include <absl/status/statusor.h>
 
 #include <filesystem>
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -62,13 +63,26 @@ struct ForeignFile {
   std::unique_ptr<ImportedCapture> capture;
 };
 
-struct ForeignFiles {
-  bool is_archive = false;
-  std::vector<ForeignFile> files;    // never empty
-  std::vector<std::string> refused;  // members of an archive that were not read, with the reason
+// Members of an archive that were not read, each as a message.
+struct LeftOut {
+  std::vector<std::string> refused;  // damaged, or of a format that is known and not read
+  std::vector<std::string> skipped;  // of no known format: read-me files and the like
 };
 
-// Opens everything in `path`. An archive is an error only if none of its members can be read.
+struct ForeignFiles {
+  bool is_archive = false;
+  std::vector<ForeignFile> files;  // never empty
+  LeftOut left_out;
+};
+
+// Opens what is in `path` one after the other, so that an archive of many ranks takes the memory of one. `visit` may
+// keep the file. What cannot be read goes to `left_out`, if the path is an archive; otherwise, and if nothing in an
+// archive can be read, it is the error returned. An error of `visit` ends the walk and is returned.
+absl::Status ForEachForeign(const std::filesystem::path& path, const ImportOptions& options,
+                            const std::function<absl::Status(ForeignFile file, bool is_archive)>& visit,
+                            LeftOut* left_out);
+
+// Opens everything in `path` at once. An archive is an error only if none of its members can be read.
 absl::StatusOr<ForeignFiles> OpenForeign(const std::filesystem::path& path, const ImportOptions& options);
 
 // The counts of one file, as printed by `stallhound import --counts`.

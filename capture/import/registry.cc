@@ -5,14 +5,15 @@
 #include "base/status_macros.h"
 #include "capture/import/importer.h"
 #include "capture/import/kineto.h"
+#include "capture/import/nsys/nsys.h"
 #include "capture/import/refusals.h"
 
 namespace stallhound::capture {
 
 const std::vector<Importer>& Importers() {
   static const auto* const importers = new std::vector<Importer>{
-      KinetoImporter(), NsysReportRefusal(),   NvprofRefusal(),  ExecutionTraceRefusal(),
-      ChakraRefusal(),  TritonServerRefusal(), RocprofRefusal(), PackedRefusal(),
+      KinetoImporter(), NvprofRefusal(),       NsysReportRefusal(), NsysImporter(),  ExecutionTraceRefusal(),
+      ChakraRefusal(),  TritonServerRefusal(), RocprofRefusal(),    PackedRefusal(),
   };
   return *importers;
 }
@@ -60,22 +61,35 @@ absl::StatusOr<const Importer*> ChooseImporter(const ImportSource& source) {
                                                  Beginning(source.head()), "\"); known are ", formats));
 }
 
-absl::StatusOr<ForeignFiles> OpenForeign(const std::filesystem::path& path, const ImportOptions& options) {
+absl::Status ForEachForeign(const std::filesystem::path& path, const ImportOptions& options,
+                            const std::function<absl::Status(ForeignFile file, bool is_archive)>& visit,
+                            LeftOut* left_out) {
   SH_ASSIGN_OR_RETURN(ImportSources sources, OpenSources(path, options));
-  ForeignFiles result;
-  result.is_archive = sources.is_archive;
   absl::Status first_error;
+  bool any_read = false;
   for (std::shared_ptr<ImportSource>& source : sources.sources) {
+    const bool known = ChooseImporter(*source).ok() || !source->head_status().ok();
     absl::StatusOr<ForeignFile> file = OpenOne(std::move(source));
     if (file.ok()) {
-      result.files.push_back(*std::move(file));
+      any_read = true;
+      SH_RETURN_IF_ERROR(visit(*std::move(file), sources.is_archive));
       continue;
     }
-    if (!result.is_archive) return file.status();
-    result.refused.emplace_back(file.status().message());
+    if (!sources.is_archive) return file.status();
+    (known ? left_out->refused : left_out->skipped).emplace_back(file.status().message());
     if (first_error.ok()) first_error = file.status();
   }
-  if (result.files.empty()) return first_error;
+  return any_read ? absl::OkStatus() : first_error;
+}
+
+absl::StatusOr<ForeignFiles> OpenForeign(const std::filesystem::path& path, const ImportOptions& options) {
+  ForeignFiles result;
+  const auto keep = [&result](ForeignFile file, bool is_archive) {
+    result.is_archive = is_archive;
+    result.files.push_back(std::move(file));
+    return absl::OkStatus();
+  };
+  SH_RETURN_IF_ERROR(ForEachForeign(path, options, keep, &result.left_out));
   return result;
 }
 
