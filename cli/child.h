@@ -1,0 +1,36 @@
+#pragma once
+
+// The profiled program as a child process: its streams are ours, its signals are passed on, its end is ours to copy.
+
+#include <absl/status/statusor.h>
+
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "cli/recording_options.h"
+
+namespace stallhound::cli {
+
+inline constexpr int kExitNotExecutable = 126;  // as shells, env and timeout say it
+inline constexpr int kExitNotFound = 127;
+
+struct ChildEnd {
+  std::optional<int> exit_code;  // exactly one of the two is set
+  std::optional<int> signal;
+};
+
+// Runs `argv` (argv[0] is looked up in PATH) with our environment and `variables` set, and waits for its end. Passes on
+// SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1 and SIGUSR2, but for those that a terminal sends to the child itself.
+// Errors: NotFound or PermissionDenied if it can't be started.
+absl::StatusOr<ChildEnd> RunChild(const std::vector<std::string>& argv, const Variables& variables);
+
+// Runs `work` in a forked copy of this process, whose exit code it returns, so that a crash in it is not ours. Waits
+// and passes on signals as RunChild does. Call from a process of one thread, with flushed streams.
+ChildEnd RunForked(const std::function<int()>& work);
+
+// The file that `name` starts, as execvp finds it.
+std::optional<std::string> FindInPath(const std::string& name);
+
+}  // namespace stallhound::cli

@@ -1,0 +1,149 @@
+#include "cli/commands/prune_command.h"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <CLI/CLI.hpp>
+#include <filesystem>
+#include <iostream>
+#include <memory>
+#include <optional>
+
+#include "base/clock.h"
+#include "base/status_macros.h"
+#include "base/units.h"
+#include "cli/exit_code.h"
+#include "cli/home.h"
+#include "cli/interrupt.h"
+
+namespace stallhound::cli {
+namespace {
+
+constexpr char kDetails[] =
+    R"help(Removes captures from the home, and spools that no capture was made of, by the limits given; at least
+one is needed, and what breaks any of them goes, oldest first. Spools of running programs stay.
+Without --yes it asks on a terminal and refuses elsewhere.
+
+Examples:
+  stallhound prune --older-than 30d --dry-run     # what would go
+  stallhound prune --keep 20 --yes                # the newest 20 captures stay
+  stallhound prune --max-size 10GiB --yes         # the newest 10 GiB stay)help";
+
+struct PruneOptions {
+  std::string older_than;
+  std::optional<int64_t> keep_count;
+  std::string max_size;
+  bool dry_run = false;
+  bool yes = false;
+};
+
+struct Limits {
+  std::optional<int64_t> oldest_ns;  // CLOCK_REALTIME
+  std::optional<int64_t> keep_count;
+  std::optional<uint64_t> bytes;
+};
+
+absl::StatusOr<Limits> LimitsOf(const PruneOptions& options) {
+  Limits limits;
+  limits.keep_count = options.keep_count;
+  if (!options.older_than.empty()) {
+    const absl::StatusOr<int64_t> age_ns = ParseDuration(options.older_than);
+    if (!age_ns.ok()) return UsageError(fmt::format("--older-than: {}", std::string(age_ns.status().message())));
+    limits.oldest_ns = SystemClock().RealtimeNs() - *age_ns;
+  }
+  if (!options.max_size.empty()) {
+    const absl::StatusOr<uint64_t> bytes = ParseBytes(options.max_size);
+    if (!bytes.ok()) return UsageError(fmt::format("--max-size: {}", std::string(bytes.status().message())));
+    limits.bytes = *bytes;
+  }
+  if (!limits.oldest_ns && !limits.keep_count && !limits.bytes) {
+    return UsageError("what shall go? Give --older-than, --keep or --max-size (stallhound prune --help)");
+  }
+  return limits;
+}
+
+// What goes, oldest first. `recordings` are newest first.
+std::vector<Recording> Select(const std::vector<Recording>& recordings, const Limits& limits) {
+  std::vector<Recording> selected;
+  int64_t capture_count = 0;
+  uint64_t bytes = 0;
+  for (const Recording& recording : recordings) {
+    if (recording.is_live) continue;
+    capture_count += recording.is_spool ? 0 : 1;
+    bytes += recording.bytes;
+    const bool is_old = limits.oldest_ns && recording.modified_ns < *limits.oldest_ns;
+    const bool is_beyond = limits.keep_count && !recording.is_spool && capture_count > *limits.keep_count;
+    const bool is_above = limits.bytes && bytes > *limits.bytes;
+    if (is_old || is_beyond || is_above) selected.insert(selected.begin(), recording);
+  }
+  return selected;
+}
+
+absl::StatusOr<bool> MayRemove(const PruneOptions& options, const std::string& summary, Console& console) {
+  if (options.yes) return true;
+  if (isatty(STDIN_FILENO) != 1 || !console.err_is_terminal()) {
+    return UsageError(fmt::format("{} would go: say --yes (or --dry-run to see them)", summary));
+  }
+  console.Err(fmt::format("Remove {}? [y/N] ", summary));
+  std::string answer;
+  std::getline(std::cin, answer);
+  SH_RETURN_IF_ERROR(CheckInterrupt());
+  return answer == "y" || answer == "Y" || answer == "yes";
+}
+
+absl::Status Remove(const Recording& recording) {
+  std::error_code error;
+  std::filesystem::remove_all(recording.path, error);
+  if (!error) return absl::OkStatus();
+  return absl::ErrnoToStatus(error.value(), fmt::format("removing '{}'", recording.path));
+}
+
+absl::StatusOr<int> RunPruneCommand(const PruneOptions& options, CommandContext& context) {
+  Console& console = context.console;
+  SH_ASSIGN_OR_RETURN(const Limits limits, LimitsOf(options));
+  const std::vector<Recording> selected = Select(ListRecordings(HomeFolder()), limits);
+  uint64_t bytes = 0;
+  for (const Recording& recording : selected) bytes += recording.bytes;
+  const std::string summary =
+      fmt::format("{} recording{} ({})", selected.size(), selected.size() == 1 ? "" : "s", FormatBytes(bytes));
+  if (options.dry_run || selected.empty()) {
+    for (const Recording& recording : selected) console.Out(recording.path + "\n");
+    console.Note(selected.empty() ? "nothing to remove" : summary + " would go");
+    return kExitFine;
+  }
+  SH_ASSIGN_OR_RETURN(const bool may_remove, MayRemove(options, summary, console));
+  if (!may_remove) {
+    console.Note("nothing was removed");
+    return kExitFine;
+  }
+  for (const Recording& recording : selected) {
+    SH_RETURN_IF_ERROR(CheckInterrupt());
+    SH_RETURN_IF_ERROR(Remove(recording));
+    console.Out(recording.path + "\n");
+  }
+  console.Note("removed " + summary);
+  return kExitFine;
+}
+
+}  // namespace
+
+void AddPruneCommand(CommandRegistry& registry) {
+  auto options = std::make_shared<PruneOptions>();
+  CLI::App* command = registry.Add(
+      {
+          .name = "prune",
+          .summary = "Remove old captures",
+          .usage = "[options]",
+          .details = kDetails,
+      },
+      [options](CommandContext& context) { return RunPruneCommand(*options, context); });
+  command->add_option("--older-than", options->older_than, "Remove what is older, such as 30d")->type_name("TIME");
+  command->add_option("--keep", options->keep_count, "Keep so many captures, the newest")
+      ->check(CLI::NonNegativeNumber)
+      ->type_name("COUNT");
+  command->add_option("--max-size", options->max_size, "Keep so much, the newest first")->type_name("SIZE");
+  command->add_flag("--dry-run", options->dry_run, "Only print what would go");
+  command->add_flag("--yes", options->yes, "Do not ask");
+}
+
+}  // namespace stallhound::cli

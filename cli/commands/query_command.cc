@@ -1,0 +1,79 @@
+#include "cli/commands/query_command.h"
+
+#include <CLI/CLI.hpp>
+#include <memory>
+
+#include "base/status_macros.h"
+#include "capture/file/query.h"
+#include "cli/exit_code.h"
+#include "cli/home.h"
+#include "cli/interrupt.h"
+#include "cli/query_output.h"
+
+namespace stallhound::cli {
+namespace {
+
+constexpr char kDetails[] =
+    R"help(Runs one SELECT (or WITH, VALUES, EXPLAIN) over captures, which it opens read-only. Without CAPTURE
+it is the newest one of the home; CAPTURE is a file or the beginning of a uuid. The captures are
+attached as c1, c2, ...; a table without a prefix is that of c1. The view v_TABLE shows numbers of
+strings and enumerations as text. Times are ns since the capture's start.
+
+Examples:
+  stallhound query 'SELECT name FROM c1.sqlite_schema'
+  stallhound query "SELECT api, count(*) AS calls, sum(end_ns - start_ns) / 1e6 AS ms
+                    FROM v_host_call GROUP BY api ORDER BY ms DESC LIMIT 10"
+  stallhound query --format csv 'SELECT * FROM v_copy' run.stallhound > copies.csv
+  stallhound query 'SELECT (SELECT count(*) FROM c1.kernel), (SELECT count(*) FROM c2.kernel)' a1b2 c3d4)help";
+
+struct QueryOptions {
+  std::string sql;
+  std::vector<std::string> captures;
+  std::string format = "table";
+};
+
+absl::StatusOr<int> RunQueryCommand(const QueryOptions& options, CommandContext& context) {
+  const std::string home = HomeFolder();
+  capture::QueryRequest request;
+  request.sql = options.sql;
+  request.should_stop = [] { return InterruptSignal() != 0; };
+  for (const std::string& text : options.captures) {
+    SH_ASSIGN_OR_RETURN(std::string path, FindCapture(home, text));
+    request.captures.push_back(std::move(path));
+  }
+  if (request.captures.empty()) {
+    SH_ASSIGN_OR_RETURN(std::string path, NewestCapture(home));
+    request.captures.push_back(std::move(path));
+  }
+  const std::unique_ptr<QueryOutput> output = MakeQueryOutput(options.format, context.console);
+  const absl::Status status = capture::RunQuery(request, *output);
+  // A statement that SQLite won't run is the caller's; so is one that would write.
+  if (absl::IsInvalidArgument(status) || absl::IsPermissionDenied(status)) {
+    return absl::InvalidArgumentError(status.message());
+  }
+  SH_RETURN_IF_ERROR(status);
+  SH_RETURN_IF_ERROR(output->Finish());
+  return kExitFine;
+}
+
+}  // namespace
+
+void AddQueryCommand(CommandRegistry& registry) {
+  auto options = std::make_shared<QueryOptions>();
+  CLI::App* command = registry.Add(
+      {
+          .name = "query",
+          .summary = "Ask captures by SQL",
+          .usage = "[options] SQL [CAPTURE...]",
+          .details = kDetails,
+      },
+      [options](CommandContext& context) { return RunQueryCommand(*options, context); });
+  command->add_option("sql", options->sql, "The statement")->required()->type_name("");
+  command->add_option("captures", options->captures, "Files, or beginnings of uuids")->type_name("");
+  command->add_option("--format", options->format, "table, csv or json")
+      ->check(CLI::IsMember({"table", "csv", "json"}))
+      ->capture_default_str()
+      ->type_name("FORMAT");
+}
+
+}  // namespace stallhound::cli

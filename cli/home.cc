@@ -1,0 +1,164 @@
+#include "cli/home.h"
+
+#include <absl/strings/numbers.h>
+#include <fmt/format.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <filesystem>
+
+#include "base/clock.h"
+#include "base/file.h"
+#include "base/status_macros.h"
+#include "capture/file/capture_file.h"
+#include "capture/spool/format.h"
+
+namespace stallhound::cli {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr size_t kMinimumUuidPrefix = 4;
+constexpr size_t kDateLength = 15;  // 20261130-044737
+
+std::string CompactUtc(int64_t realtime_ns) {
+  std::string date;
+  for (const char c : FormatUtc(realtime_ns)) {
+    if (c == ' ') date += '-';
+    if (c >= '0' && c <= '9') date += c;
+  }
+  return date;
+}
+
+// "stallhound-<pid>-<random>.spool".
+bool IsLiveSpool(const std::string& path) {
+  const std::string name = fs::path(path).filename();
+  const size_t begin = name.find('-');
+  const size_t end = begin == std::string::npos ? begin : name.find('-', begin + 1);
+  int64_t pid = 0;
+  if (end == std::string::npos || !absl::SimpleAtoi(name.substr(begin + 1, end - begin - 1), &pid) || pid <= 0) {
+    return false;
+  }
+  return kill(static_cast<pid_t>(pid), 0) == 0 || errno == EPERM;
+}
+
+std::optional<Recording> StatRecording(const std::string& path) {
+  struct stat status {};
+  if (stat(path.c_str(), &status) != 0) return std::nullopt;
+  Recording recording;
+  recording.path = path;
+  recording.bytes = static_cast<uint64_t>(status.st_size);
+  recording.modified_ns = status.st_mtim.tv_sec * int64_t{1'000'000'000} + status.st_mtim.tv_nsec;
+  return recording;
+}
+
+std::optional<Recording> CaptureAt(const fs::path& path) {
+  const std::string stem = path.stem();
+  if (path.extension() != capture::kCaptureFileSuffix || stem.size() <= kDateLength + 1) return std::nullopt;
+  std::optional<Recording> recording = StatRecording(path);
+  if (recording) recording->uuid = stem.substr(kDateLength + 1);
+  return recording;
+}
+
+std::optional<Recording> SpoolsAt(const fs::path& folder) {
+  std::optional<Recording> recording = StatRecording(folder);
+  if (!recording) return std::nullopt;
+  recording->is_spool = true;
+  recording->bytes = 0;
+  for (const std::string& file : SpoolFiles(folder)) {
+    const std::optional<Recording> spool = StatRecording(file);
+    if (!spool) continue;
+    recording->bytes += spool->bytes;
+    recording->modified_ns = std::max(recording->modified_ns, spool->modified_ns);
+    recording->is_live = recording->is_live || IsLiveSpool(file);
+  }
+  return recording;
+}
+
+std::vector<fs::path> Entries(const fs::path& folder) {
+  std::vector<fs::path> entries;
+  std::error_code error;
+  for (fs::directory_iterator it(folder, error), end; !error && it != end; it.increment(error)) {
+    entries.push_back(it->path());
+  }
+  std::sort(entries.begin(), entries.end());
+  return entries;
+}
+
+}  // namespace
+
+std::string HomeFolder() {
+  const char* home = getenv("STALLHOUND_HOME");
+  const std::string path = home != nullptr && *home != '\0' ? home : ".stallhound";
+  std::error_code error;
+  const fs::path absolute = fs::absolute(path, error);
+  return error ? path : absolute.lexically_normal().string();
+}
+
+absl::StatusOr<std::string> NewSpoolFolder(const std::string& home, int64_t realtime_ns) {
+  SH_RETURN_IF_ERROR(MakeFolders(home));
+  SH_RETURN_IF_ERROR(MakeFolders(home + "/spool", 0700));
+  std::string folder = fmt::format("{}/spool/{}-XXXXXX", home, CompactUtc(realtime_ns));
+  if (mkdtemp(folder.data()) == nullptr) {
+    return absl::ErrnoToStatus(errno, fmt::format("making the spool folder '{}'", folder));
+  }
+  return folder;
+}
+
+absl::StatusOr<std::string> NewCapturePath(const std::string& home, std::string_view uuid, int64_t realtime_ns) {
+  SH_RETURN_IF_ERROR(MakeFolders(home));
+  return fmt::format("{}/{}-{}{}", home, CompactUtc(realtime_ns), uuid, capture::kCaptureFileSuffix);
+}
+
+std::vector<Recording> ListRecordings(const std::string& home) {
+  std::vector<Recording> recordings;
+  for (const fs::path& path : Entries(home)) {
+    if (std::optional<Recording> capture = CaptureAt(path)) recordings.push_back(*std::move(capture));
+  }
+  for (const fs::path& folder : Entries(home + "/spool")) {
+    if (std::optional<Recording> spools = SpoolsAt(folder)) recordings.push_back(*std::move(spools));
+  }
+  std::stable_sort(recordings.begin(), recordings.end(),
+                   [](const Recording& a, const Recording& b) { return a.modified_ns > b.modified_ns; });
+  return recordings;
+}
+
+std::vector<std::string> SpoolFiles(const std::string& folder) {
+  std::vector<std::string> files;
+  for (const fs::path& path : Entries(folder)) {
+    if (path.extension() == capture::spool::kFileSuffix) files.push_back(path);
+  }
+  return files;
+}
+
+absl::StatusOr<std::string> FindCapture(const std::string& home, const std::string& text) {
+  std::error_code error;
+  if (fs::exists(text, error)) return text;
+  std::vector<std::string> matches;
+  for (const Recording& recording : ListRecordings(home)) {
+    const bool matches_text = text.size() >= kMinimumUuidPrefix && recording.uuid.starts_with(text);
+    if (matches_text) matches.push_back(recording.path);
+  }
+  if (matches.size() == 1) return matches.front();
+  if (matches.empty()) {
+    return absl::NotFoundError(fmt::format(
+        "finding the capture '{}': neither a file nor the beginning of a uuid in {} (`stallhound captures` lists them)",
+        text, home));
+  }
+  return absl::InvalidArgumentError(fmt::format(
+      "finding the capture '{}': {} captures in {} begin so; give more of the uuid", text, matches.size(), home));
+}
+
+absl::StatusOr<std::string> NewestCapture(const std::string& home) {
+  for (const Recording& recording : ListRecordings(home)) {
+    if (!recording.is_spool) return recording.path;
+  }
+  return absl::NotFoundError(
+      fmt::format("finding the newest capture: {} has none (`stallhound hunt -- COMMAND` makes one)", home));
+}
+
+}  // namespace stallhound::cli

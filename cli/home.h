@@ -1,0 +1,49 @@
+#pragma once
+
+// The folder that recordings live in, and what is in it:
+//   <home>/<utc date>-<uuid>.stallhound     captures
+//   <home>/spool/<utc date>-<random>/       spools of one run, until they have become a capture
+
+#include <absl/status/statusor.h>
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace stallhound::cli {
+
+// $STALLHOUND_HOME, else ./.stallhound, made absolute: recorded programs may change their folder.
+std::string HomeFolder();
+
+// Makes a new spool folder of mode 0700 (and the home if need be). Errors: what errno says.
+absl::StatusOr<std::string> NewSpoolFolder(const std::string& home, int64_t realtime_ns);
+
+// Where a capture of this uuid is to be written. Makes the home if need be.
+absl::StatusOr<std::string> NewCapturePath(const std::string& home, std::string_view uuid, int64_t realtime_ns);
+
+// A capture, or spools that no capture was made of.
+struct Recording {
+  std::string path;
+  std::string uuid;  // captures only
+  bool is_spool = false;
+  bool is_live = false;  // a spool whose process still runs
+  uint64_t bytes = 0;
+  int64_t modified_ns = 0;  // CLOCK_REALTIME
+};
+
+// Newest first; ties by path. A home that does not exist is empty.
+std::vector<Recording> ListRecordings(const std::string& home);
+
+// Spool files (*.spool) below `folder`, sorted.
+std::vector<std::string> SpoolFiles(const std::string& folder);
+
+// The capture that `text` names: a path, or the first characters (4 at least) of a uuid in the home. Errors: NotFound,
+// InvalidArgument (several begin so).
+absl::StatusOr<std::string> FindCapture(const std::string& home, const std::string& text);
+
+// The home's newest capture. Errors: NotFound, with what to do.
+absl::StatusOr<std::string> NewestCapture(const std::string& home);
+
+}  // namespace stallhound::cli

@@ -1,0 +1,78 @@
+#include "cli/open_recording.h"
+
+#include <fmt/format.h>
+
+#include <filesystem>
+#include <utility>
+
+#include "base/status_macros.h"
+#include "capture/file/capture_file.h"
+#include "capture/import/importer.h"
+#include "capture/spool/format.h"
+#include "capture/spool/reader.h"
+#include "cli/home.h"
+
+namespace stallhound::cli {
+namespace {
+
+namespace fs = std::filesystem;
+
+// The spool files that `path` stands for; empty if it is something else.
+absl::StatusOr<std::vector<std::string>> SpoolsOf(const std::string& path) {
+  std::error_code error;
+  if (!fs::is_directory(path, error)) {
+    const bool is_spool = fs::path(path).extension() == capture::spool::kFileSuffix;
+    return is_spool ? std::vector<std::string>{path} : std::vector<std::string>();
+  }
+  std::vector<std::string> files = SpoolFiles(path);
+  if (files.empty()) {
+    return absl::NotFoundError(
+        fmt::format("reading the spools in '{}': it holds no *.spool file; nothing was recorded there", path));
+  }
+  return files;
+}
+
+absl::StatusOr<OpenedRecording> OpenForeignFile(const std::string& path) {
+  SH_ASSIGN_OR_RETURN(capture::ForeignFiles foreign, capture::OpenForeign(path, {}));
+  OpenedRecording opened;
+  for (capture::ForeignFile& file : foreign.files) {
+    if (file.capture == nullptr) continue;
+    if (opened.reader != nullptr) {
+      return absl::InvalidArgumentError(
+          fmt::format("reading '{}': it holds several recordings; unpack it and give one", path));
+    }
+    opened.reader = std::move(file.capture);
+  }
+  if (opened.reader == nullptr) {
+    return absl::InvalidArgumentError(
+        fmt::format("reading '{}': {} holds no recording", path, foreign.files.front().importer->description));
+  }
+  return opened;
+}
+
+absl::StatusOr<OpenedRecording> OpenOne(const std::string& home, const std::string& text) {
+  SH_ASSIGN_OR_RETURN(const std::string path, FindCapture(home, text));
+  if (!capture::IsCaptureFile(path)) return OpenForeignFile(path);
+  OpenedRecording opened;
+  SH_ASSIGN_OR_RETURN(opened.reader, capture::OpenCaptureFile(path));
+  return opened;
+}
+
+}  // namespace
+
+absl::StatusOr<OpenedRecording> OpenRecording(const std::string& home, const std::vector<std::string>& paths) {
+  OpenedRecording opened;
+  for (const std::string& path : paths) {
+    SH_ASSIGN_OR_RETURN(const std::vector<std::string> spools, SpoolsOf(path));
+    if (spools.empty() && paths.size() == 1) return OpenOne(home, path);
+    if (spools.empty()) {
+      return absl::InvalidArgumentError(
+          fmt::format("reading '{}': several paths can be spools only, and this is none", path));
+    }
+    opened.spools.insert(opened.spools.end(), spools.begin(), spools.end());
+  }
+  SH_ASSIGN_OR_RETURN(opened.reader, capture::OpenSpools(opened.spools));
+  return opened;
+}
+
+}  // namespace stallhound::cli

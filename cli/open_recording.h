@@ -1,0 +1,25 @@
+#pragma once
+
+// One way to open whatever a command is given: spools, a capture, or a file of another tool.
+
+#include <absl/status/statusor.h>
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "capture/reader.h"
+
+namespace stallhound::cli {
+
+struct OpenedRecording {
+  std::unique_ptr<capture::CaptureReader> reader;
+  std::vector<std::string> spools;  // the spool files it is made of; empty for captures and foreign files
+};
+
+// `paths`: spool files and folders of them (together one recording), or one capture (a path or the beginning of a uuid
+// in the home), or one file of another tool that capture/import reads. Errors: NotFound, InvalidArgument (nothing that
+// is known, kinds mixed, an archive of several recordings), and those of the reader.
+absl::StatusOr<OpenedRecording> OpenRecording(const std::string& home, const std::vector<std::string>& paths);
+
+}  // namespace stallhound::cli

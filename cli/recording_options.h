@@ -1,0 +1,46 @@
+#pragma once
+
+// The options of a recording, shared by every command that starts or prepares one, and what they are in the language of
+// the recorder (record/control/environment.h).
+
+#include <absl/status/statusor.h>
+
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace CLI {
+class App;
+}
+
+namespace stallhound::cli {
+
+// Texts as given; empty: not given.
+struct RecordingOptions {
+  std::string mode = "default";
+  std::string max_spool;
+  std::string last;
+  std::string delay;
+  std::string duration;
+  std::string window_range;
+  std::string window_steps;
+  bool window_api = false;
+  bool yield_to_profiler = false;
+  bool record_argv = false;
+};
+
+// Adds them to a command as one group. `options` must live as long as the command.
+void AddRecordingOptions(CLI::App& command, RecordingOptions& options);
+
+using Variables = std::vector<std::pair<std::string, std::string>>;
+
+// The variables that make a program record itself into `spool_folder`. Errors: usage, for values that do not parse.
+absl::StatusOr<Variables> RecordingVariables(const RecordingOptions& options, const std::string& recorder,
+                                             const std::string& spool_folder);
+
+// Fits the variables to an environment in which another tool may be injected already: ours replace it, and a warning
+// for each says so; with --yield-to-profiler the other tool stays.
+std::vector<std::string> ResolveInjectionConflicts(const RecordingOptions& options, Variables& variables);
+
+}  // namespace stallhound::cli
