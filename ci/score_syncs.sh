@@ -24,7 +24,7 @@ hunt_one() {
   # Scripts without a range `measured` are measured between the waits around their second loop.
   local options=(--range measured) command=(python3 "$script")
   if ! grep -q 'range_push("measured")' "$script"; then
-    options=(--window api) command=(python3 "$here/score_syncs.py" run "$script")
+    options=(--window-api) command=(python3 "$here/score_syncs.py" run "$script")
   fi
   STALLHOUND_HOME=$folder/home timeout 150 "$stallhound" hunt "${options[@]}" --format json --output "$work/json/$name.hunt.json" \
     --counts "$work/json/$name.counts.json" -- "${command[@]}" >"$folder/log" 2>&1 </dev/null || code=$?

@@ -23,8 +23,9 @@ def _starts(path, key):
 
 
 def _rule_of(path, rules):
-    keys = [key for key in rules if _starts(path, key)]
-    return max(keys, key=len) if keys else None
+    """The key of the rule for `path`, or None."""
+    matches = [(len(part), key) for key in rules for part in key.split() if _starts(path, part)]
+    return max(matches)[1] if matches else None
 
 
 def _library_of(include, prefixes):
@@ -35,16 +36,17 @@ def _objection(path, include, table, top_folders):
     """Why `path` must not include `include`, or None."""
     key = _rule_of(path, table["rules"])
     rule = table["rules"][key]
+    owner = key if " " not in key else os.path.splitext(path)[0]
     extra = rule.get("test", {}) if tree.is_test(path) else {}
     folders = rule["folders"] + extra.get("folders", [])
     libraries = rule["libraries"] + extra.get("libraries", [])
     if include.split("/")[0] in top_folders:
-        if any(_starts(include, allowed) for allowed in folders + [key]):
+        if any(_starts(include, allowed) for allowed in folders + key.split()):
             return None
-        return f"{key} may not use {os.path.dirname(include)}"
+        return f"{owner} may not use {os.path.dirname(include)}"
     library = _library_of(include, table["prefixes"])
     if library is not None and library not in libraries:
-        return f"{key} may not use {library}"
+        return f"{owner} may not use {library}"
     return None
 
 

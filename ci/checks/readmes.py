@@ -13,11 +13,10 @@ _CODE_BLOCK = re.compile(r"^```.*?^```", re.MULTILINE | re.DOTALL)
 
 
 def _folders_with_code(root):
-    """Folders that hold C++ or Python of the product, but data and test folders."""
-    paths = [path for path in tree.files(root, tree.CPP_SUFFIXES + (".py", ".sh")) if not tree.is_test(path)]
-    folders = {os.path.dirname(path) for path in paths}
-    tops = {folder.split("/")[0] for folder in folders if folder and not folder.startswith(".")}
-    return sorted(tops | {folder for folder in folders if folder and folder.count("/") < 2 and not folder.startswith(".")})
+    """The top folders with product code, and the folders below them that have public headers."""
+    paths = [path for path in tree.files(root, tree.PRODUCT_SUFFIXES) if not tree.is_test(path) and path[0] != "."]
+    tops = {path.split("/")[0] for path in paths if "/" in path}
+    return sorted(tops | {os.path.dirname(path) for path in paths if path.endswith(".h") and path.count("/") == 2})
 
 
 def _link_problems(root, path, text):

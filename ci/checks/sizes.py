@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """Checks sizes: files (median 130 lines, 90% within 350, none over 600), functions (60 lines, CUDA kernels 80) and
-parameters (5, kernels aside). Tests may be longer; their functions may not."""
+parameters (5, kernels aside). Tests may be longer; their functions may not. A function whose parameters somebody else's
+interface fixes says `NOLINT(readability-function-size)` on the line of its brace."""
 
 import re
 import statistics
@@ -113,7 +114,10 @@ def problems(root):
             counts[path] = text.count("\n")
         if not path.endswith(tree.CPP_SUFFIXES):
             continue
+        source_lines = text.splitlines()
         for line, name, lines, parameters, is_kernel in functions(text):
+            if "NOLINT(readability-function-size)" in source_lines[line - 1]:
+                continue
             most = KERNEL_LINES if is_kernel else FUNCTION_LINES
             if lines > most:
                 found.append(f"{path}:{line}: {name} has {lines} lines; at most {most}")

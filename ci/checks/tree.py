@@ -33,7 +33,11 @@ def is_test(path):
     """Test code and test data, as opposed to the product."""
     stem = os.path.splitext(os.path.basename(path))[0]
     folders = path.split("/")[:-1]
-    return stem.endswith(("_test", "_fuzz", "_benchmark")) or bool({"testdata", "testing"} & set(folders))
+    return (
+        stem.endswith(("_test", "_fuzz", "_benchmark", "_generator"))
+        or stem.startswith(("test_", "fake_"))
+        or bool({"testdata", "testing"} & set(folders))
+    )
 
 
 _TOKEN = re.compile(
