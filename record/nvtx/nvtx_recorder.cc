@@ -13,11 +13,21 @@ using capture::spool::ThreadRecord;
 void NvtxRecorder::Write(const NvtxEvent& event, RangeEvent kind, uint64_t range_id) {
   // The clock comes first for what begins, so that the recorder's own work lies inside the range, not before it.
   const int64_t now_ns = writer_.NowNs();
-  if (hook_.on_range != nullptr) {
-    std::string_view name = event.text;
-    if (event.registered != 0) strings_.Get(event.registered, name);
-    hook_.on_range(hook_.context, kind, name, range_id);
-  }
+  // A window opens before the range that opens it is written, and closes after it.
+  const bool is_end = kind == RangeEvent::kPop || kind == RangeEvent::kEnd;
+  if (!is_end) TellHook(event, kind, range_id);
+  WriteRecord(event, kind, range_id, now_ns);
+  if (is_end) TellHook(event, kind, range_id);
+}
+
+void NvtxRecorder::TellHook(const NvtxEvent& event, RangeEvent kind, uint64_t range_id) {
+  if (hook_.on_range == nullptr) return;
+  std::string_view name = event.text;
+  if (event.registered != 0) strings_.Get(event.registered, name);
+  hook_.on_range(hook_.context, kind, name, range_id);
+}
+
+void NvtxRecorder::WriteRecord(const NvtxEvent& event, RangeEvent kind, uint64_t range_id, int64_t now_ns) {
   if (!recording_.load(std::memory_order_relaxed) || !writer_.EnsureOpen()) return;
   const uint64_t generation = writer_.generation();
   RangeRecord record = {.time_ns = now_ns,

@@ -62,6 +62,8 @@ class NvtxRecorder {
 
  private:
   void Write(const NvtxEvent& event, capture::spool::RangeEvent kind, uint64_t range_id);
+  void TellHook(const NvtxEvent& event, capture::spool::RangeEvent kind, uint64_t range_id);
+  void WriteRecord(const NvtxEvent& event, capture::spool::RangeEvent kind, uint64_t range_id, int64_t now_ns);
   uint32_t DomainId(NvtxDomain domain, uint64_t generation);
   uint32_t StringId(NvtxString handle, uint64_t generation);
   uint32_t NameId(const NvtxEvent& event, uint64_t generation);

@@ -21,10 +21,10 @@ using capture::spool::SpoolWriter;
 
 class NvtxRecorderTest : public testing::Test {
  protected:
-  NvtxRecorderTest() : recorder_(*writer_) {
+  NvtxRecorderTest() : recorder_(writer_) {
     directory_ =
         std::string(getenv("TEST_TMPDIR")) + "/" + testing::UnitTest::GetInstance()->current_test_info()->name();
-    EXPECT_TRUE(writer_->Configure({.directory = directory_.c_str()}));
+    EXPECT_TRUE(writer_.Configure({.directory = directory_.c_str()}));
   }
 
   std::vector<std::string> NamesIn(const std::string& path) {
@@ -35,7 +35,7 @@ class NvtxRecorderTest : public testing::Test {
   }
 
   std::string directory_;
-  SpoolWriter* writer_ = new SpoolWriter;  // threads of the process may still hold chunks: never destroyed
+  SpoolWriter writer_;
   NvtxRecorder recorder_;
 };
 
@@ -63,23 +63,23 @@ TEST_F(NvtxRecorderTest, TheHookHearsRangesThatAreNotRecorded) {
   recorder_.Mark({.text = "seen"});
   EXPECT_EQ(heard.names, (std::vector<std::string>{"step", "", "seen"}));
   EXPECT_EQ(heard.events, (std::vector{RangeEvent::kPush, RangeEvent::kPop, RangeEvent::kMark}));
-  EXPECT_EQ(NamesIn(writer_->path()), std::vector<std::string>{"seen"});
+  EXPECT_EQ(NamesIn(writer_.path()), std::vector<std::string>{"seen"});
 }
 
 TEST_F(NvtxRecorderTest, HandlesOfTheParentHoldInAForkedChild) {
   const NvtxString name = recorder_.RegisterString("before the fork");
   const NvtxDomain domain = recorder_.CreateDomain("domain");
   recorder_.Mark({.domain = domain, .registered = name});
-  const std::string parent_path = writer_->path();
+  const std::string parent_path = writer_.path();
   const pid_t child = fork();
   if (child == 0) {
-    writer_->ForgetAfterFork();
+    writer_.ForgetAfterFork();
     recorder_.UnlockInChild();
     recorder_.Mark({.text = "child's first"});
     recorder_.Mark({.domain = domain, .registered = name});
-    const std::vector<std::string> names = NamesIn(writer_->path());
-    _exit(names == std::vector<std::string>{"child's first", "before the fork"} && parent_path != writer_->path() ? 0
-                                                                                                                  : 1);
+    const std::vector<std::string> names = NamesIn(writer_.path());
+    _exit(names == std::vector<std::string>{"child's first", "before the fork"} && parent_path != writer_.path() ? 0
+                                                                                                                 : 1);
   }
   int status = -1;
   waitpid(child, &status, 0);
@@ -92,7 +92,7 @@ TEST_F(NvtxRecorderTest, KeepsThousandsOfCategories) {
   recorder_.NameCategory(1, 5, "renamed");
   recorder_.Mark({.domain = 1, .text = "m", .category = 5});
   recorder_.Mark({.domain = 2, .text = "m", .category = 5});
-  const SpoolRecords spool(writer_->path());
+  const SpoolRecords spool(writer_.path());
   const auto records = spool.Of<RangeRecord>(RecordType::kRange);
   EXPECT_EQ(spool.Text(records[0]->category), "renamed");
   EXPECT_EQ(spool.Text(records[1]->category), "5") << "categories are per domain";
