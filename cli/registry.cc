@@ -2,6 +2,7 @@
 
 #include "cli/commands/doctor_command.h"
 #include "cli/commands/env_command.h"
+#include "cli/commands/import_command.h"
 #include "cli/commands/prune_command.h"
 #include "cli/commands/query_command.h"
 
