@@ -4,9 +4,10 @@
 // (CPython 3.9 to 3.14, free-threaded too), else native frames. Takes no Python lock and no reference, allocates
 // nothing on the heap, and writes a stack once: the same stack again costs no record.
 //
-// Loss is counted in the sink: python-unknown (a Python whose frames are not known; the native stack is taken),
-// stack-not-taken (the interpreter shuts down and there is no native stack either, or the record could not be written),
-// stack-truncated (deeper than kMaxPythonFrames or kMaxNativeFrames: the innermost are kept).
+// Loss is counted in the sink: python-unknown (a Python whose frames are not known) and stack-not-taken (the
+// interpreter shuts down), the native stack is taken for both; stack-not-taken too if there is no stack at all or its
+// record could not be written; stack-truncated (deeper than kMaxPythonFrames or kMaxNativeFrames: the innermost are
+// kept).
 
 #include <atomic>
 #include <cstdint>
