@@ -7,13 +7,17 @@
 #include "capture/import/kineto.h"
 #include "capture/import/nsys/nsys.h"
 #include "capture/import/refusals.h"
+#include "capture/import/results/google_benchmark.h"
+#include "capture/import/results/ncu_csv.h"
+#include "capture/import/results/nvbench.h"
 
 namespace stallhound::capture {
 
 const std::vector<Importer>& Importers() {
   static const auto* const importers = new std::vector<Importer>{
-      KinetoImporter(), NvprofRefusal(),       NsysReportRefusal(), NsysImporter(),  ExecutionTraceRefusal(),
-      ChakraRefusal(),  TritonServerRefusal(), RocprofRefusal(),    PackedRefusal(),
+      KinetoImporter(),        NvprofRefusal(),           NsysReportRefusal(),   NsysImporter(),
+      ExecutionTraceRefusal(), ChakraRefusal(),           TritonServerRefusal(), RocprofRefusal(),
+      PackedRefusal(),         GoogleBenchmarkImporter(), NvbenchImporter(),     NcuCsvImporter(),
   };
   return *importers;
 }
