@@ -44,17 +44,18 @@ absl::Status Attach(sqlite3* connection, const std::string& path, size_t number)
   return absl::OkStatus();
 }
 
-int Authorize(void*, int action, const char*, const char* name, const char*, const char*) {
+// `name` is the function's, for SQLITE_FUNCTION.
+bool IsReading(int action, const char* name) {
   switch (action) {
     case SQLITE_SELECT:
     case SQLITE_READ:
     case SQLITE_RECURSIVE:
-      return SQLITE_OK;
+      return true;
     case SQLITE_FUNCTION:
       // Off by default already; a build of SQLite may have it on.
-      return name != nullptr && std::string_view(name) == "load_extension" ? SQLITE_DENY : SQLITE_OK;
+      return name == nullptr || std::string_view(name) != "load_extension";
     default:
-      return SQLITE_DENY;
+      return false;
   }
 }
 
@@ -82,7 +83,10 @@ absl::StatusOr<SqliteConnection> OpenAll(const QueryRequest& request) {
     SH_RETURN_IF_ERROR(Attach(connection.get(), request.captures[i], i + 1));
   }
   SH_RETURN_IF_ERROR(ExecuteSql(connection.get(), "PRAGMA query_only = 1; PRAGMA trusted_schema = 0;"));
-  sqlite3_set_authorizer(connection.get(), Authorize, nullptr);
+  const auto authorize = [](void*, int action, const char*, const char* name, const char*, const char*) {
+    return IsReading(action, name) ? SQLITE_OK : SQLITE_DENY;
+  };
+  sqlite3_set_authorizer(connection.get(), authorize, nullptr);
   if (request.should_stop) {
     sqlite3_progress_handler(connection.get(), kStepsBetweenStopChecks, ShouldStop,
                              const_cast<QueryRequest*>(&request));
