@@ -55,7 +55,8 @@ uint32_t Interner::Find(uint64_t hash, uint32_t kind, const Piece* pieces, size_
     const Entry& entry = table->entries[slot & (table->capacity - 1)];
     const uint32_t id = entry.id.load(std::memory_order_acquire);
     if (id == 0) return 0;
-    if (entry.hash == hash && entry.kind == kind && entry.bytes == bytes && Equal(entry.data, pieces, count)) return id;
+    const Key& key = entry.key;
+    if (key.hash == hash && key.kind == kind && key.bytes == bytes && Equal(key.data, pieces, count)) return id;
   }
 }
 
@@ -69,16 +70,11 @@ Interner::Table* Interner::NewTable(uint64_t capacity, Table* previous) noexcept
   return table;
 }
 
-void Interner::Put(Table& table, uint64_t hash, uint32_t kind, const uint8_t* data, uint32_t bytes,
-                   uint32_t id) noexcept {
-  uint64_t slot = hash & (table.capacity - 1);
+void Interner::Put(Table& table, const Key& key, uint32_t id) noexcept {
+  uint64_t slot = key.hash & (table.capacity - 1);
   while (table.entries[slot].id.load(std::memory_order_relaxed) != 0) slot = (slot + 1) & (table.capacity - 1);
-  Entry& entry = table.entries[slot];
-  entry.hash = hash;
-  entry.data = data;
-  entry.bytes = bytes;
-  entry.kind = kind;
-  entry.id.store(id, std::memory_order_release);
+  table.entries[slot].key = key;
+  table.entries[slot].id.store(id, std::memory_order_release);
   ++table.size;
 }
 
@@ -90,12 +86,12 @@ bool Interner::Insert(uint64_t hash, uint32_t kind, const void* data, uint32_t b
     for (uint64_t i = 0; table != nullptr && i < table->capacity; ++i) {
       const Entry& entry = table->entries[i];
       const uint32_t old_id = entry.id.load(std::memory_order_relaxed);
-      if (old_id != 0) Put(*larger, entry.hash, entry.kind, entry.data, entry.bytes, old_id);
+      if (old_id != 0) Put(*larger, entry.key, old_id);
     }
     table = larger;
     table_.store(table, std::memory_order_release);
   }
-  Put(*table, hash, kind, static_cast<const uint8_t*>(data), bytes, id);
+  Put(*table, {hash, static_cast<const uint8_t*>(data), bytes, kind}, id);
   return true;
 }
 

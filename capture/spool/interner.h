@@ -35,11 +35,14 @@ class Interner {
   void Clear() noexcept;
 
  private:
-  struct Entry {
+  struct Key {
     uint64_t hash;
     const uint8_t* data;
     uint32_t bytes;
     uint32_t kind;
+  };
+  struct Entry {
+    Key key;
     std::atomic<uint32_t> id;  // 0: empty; published last
   };
   struct Table {
@@ -50,8 +53,7 @@ class Interner {
   };
 
   static Table* NewTable(uint64_t capacity, Table* previous) noexcept;
-  static void Put(Table& table, uint64_t hash, uint32_t kind, const uint8_t* data, uint32_t bytes,
-                  uint32_t id) noexcept;
+  static void Put(Table& table, const Key& key, uint32_t id) noexcept;
 
   std::atomic<Table*> table_{nullptr};
 };

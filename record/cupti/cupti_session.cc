@@ -92,7 +92,7 @@ GpuState CuptiSession::Start(const CuptiApi& api, const char* path, bool recordi
   if (state != GpuState::kRecording) return state;
   is_active_.store(true, std::memory_order_release);
   last_alive_ns_ = last_dropped_check_ns_ = writer_.NowNs();
-  if (recording) SetRecording(true);
+  if (recording || wanted_.load()) SetRecording(true);
   return state;
 }
 

@@ -85,6 +85,26 @@ class SessionTest : public testing::Test {
   GpuState state_ = GpuState::kNotInitialised;
 };
 
+void ExpectOtherRecords(const SpoolRecords& records) {
+  const auto copies = records.Of<CopyRecord>(RecordType::kCopy);
+  ASSERT_EQ(copies.size(), 1u);
+  EXPECT_EQ(copies[0]->bytes, 4096u);
+  EXPECT_EQ(copies[0]->direction, 2);
+  EXPECT_EQ(copies[0]->target_kind, 1);
+  EXPECT_EQ(copies[0]->is_async, 1);
+  EXPECT_EQ(records.Of<MemsetRecord>(RecordType::kMemset).size(), 1u);
+  const auto syncs = records.Of<SyncRecord>(RecordType::kSync);
+  ASSERT_EQ(syncs.size(), 1u);
+  EXPECT_EQ(syncs[0]->type, 3u);
+  EXPECT_EQ(syncs[0]->event_id, kNone32);
+  const auto events = records.Of<CudaEventRecord>(RecordType::kCudaEvent);
+  ASSERT_EQ(events.size(), 1u);
+  EXPECT_EQ(events[0]->event_sync_id, records.header().cupti_version >= 26 ? 1003u : kNone64);
+  EXPECT_EQ(records.Of<OverheadRecord>(RecordType::kOverhead).size(), 1u);
+  EXPECT_EQ(records.Of<StreamRecord>(RecordType::kStream).size(), 1u);
+  EXPECT_EQ(records.Of<ContextRecord>(RecordType::kContext).size(), 1u);
+}
+
 class EveryVersion : public SessionTest, public testing::WithParamInterface<uint32_t> {};
 INSTANTIATE_TEST_SUITE_P(Cupti, EveryVersion, testing::Values(22, 24, 26, 28, 130001));
 
@@ -98,7 +118,7 @@ TEST_P(EveryVersion, RecordsWhatCuptiDelivers) {
   ASSERT_TRUE(fake_->Emit(RawStream(layout, 1, 7)));
   cudaLaunchKernel_v7000_params launch{};
   fake_->Call(kRuntimeDomain, kLaunchCall, &launch, 0, 10);
-  EXPECT_EQ(fake_->Emit(RawCall(layout, kActivityRuntime, kLaunchCall, 10, now + 5, now + 9)), has_selected_calls);
+  EXPECT_EQ(fake_->Emit(RawCall(layout, kActivityRuntime, kLaunchCall, 10, {now + 5, now + 9})), has_selected_calls);
   ASSERT_TRUE(fake_->Emit(RawKernel(layout, "add_one", 10, now + 20, now + 50)));
   ASSERT_TRUE(fake_->Emit(RawKernel(layout, "add_one", 11, now + 60, now + 70)));
   ASSERT_TRUE(fake_->Emit(RawCopy(layout, 12, now + 80, now + 90, 4096)));
@@ -122,23 +142,7 @@ TEST_P(EveryVersion, RecordsWhatCuptiDelivers) {
   EXPECT_EQ(shapes[0]->block[0], 256u);
   EXPECT_EQ(shapes[0]->dynamic_shared_bytes, 1024u);
   EXPECT_EQ(records.Of<PointerNameRecord>(RecordType::kPointerName).size(), 1u);
-  const auto copies = records.Of<CopyRecord>(RecordType::kCopy);
-  ASSERT_EQ(copies.size(), 1u);
-  EXPECT_EQ(copies[0]->bytes, 4096u);
-  EXPECT_EQ(copies[0]->direction, 2);
-  EXPECT_EQ(copies[0]->target_kind, 1);
-  EXPECT_EQ(copies[0]->is_async, 1);
-  EXPECT_EQ(records.Of<MemsetRecord>(RecordType::kMemset).size(), 1u);
-  const auto syncs = records.Of<SyncRecord>(RecordType::kSync);
-  ASSERT_EQ(syncs.size(), 1u);
-  EXPECT_EQ(syncs[0]->type, 3u);
-  EXPECT_EQ(syncs[0]->event_id, kNone32);
-  const auto events = records.Of<CudaEventRecord>(RecordType::kCudaEvent);
-  ASSERT_EQ(events.size(), 1u);
-  EXPECT_EQ(events[0]->event_sync_id, GetParam() >= 26 ? 1003u : kNone64);
-  EXPECT_EQ(records.Of<OverheadRecord>(RecordType::kOverhead).size(), 1u);
-  EXPECT_EQ(records.Of<StreamRecord>(RecordType::kStream).size(), 1u);
-  EXPECT_EQ(records.Of<ContextRecord>(RecordType::kContext).size(), 1u);
+  ExpectOtherRecords(records);
   const auto calls = records.Of<HostCallRecord>(RecordType::kHostCall);
   ASSERT_EQ(calls.size(), 1u) << "the launch, from its activity record or from its callbacks";
   EXPECT_EQ(calls[0]->cbid, uint32_t{kLaunchCall});
@@ -219,9 +223,9 @@ TEST_F(SessionTest, FullModeRecordsNoCallTwice) {
   const ActivityLayout& layout = fake_->layout();
   const int64_t now = RawNowNs();
   Sync(5);
-  EXPECT_TRUE(fake_->Emit(RawCall(layout, kActivityRuntime, kSyncCall, 5, now, now + 1)));
+  EXPECT_TRUE(fake_->Emit(RawCall(layout, kActivityRuntime, kSyncCall, 5, {now, now + 1})));
   EXPECT_TRUE(fake_->Emit(
-      RawCall(layout, kActivityRuntime, CUPTI_RUNTIME_TRACE_CBID_cudaGetDevice_v3020, 6, now + 2, now + 3)));
+      RawCall(layout, kActivityRuntime, CUPTI_RUNTIME_TRACE_CBID_cudaGetDevice_v3020, 6, {now + 2, now + 3})));
   const SpoolRecords records = Finish();
   const auto calls = records.Of<HostCallRecord>(RecordType::kHostCall);
   ASSERT_EQ(calls.size(), 2u);
@@ -285,11 +289,11 @@ TEST_F(SessionTest, DriverLaunchWithinARuntimeLaunchIsDropped) {
   const ActivityLayout& layout = fake_->layout();
   const auto driver = CUPTI_DRIVER_TRACE_CBID_cuLaunchKernel;
   const int64_t now = RawNowNs();
-  fake_->Emit(RawCall(layout, kActivityDriver, driver, 1, now + 2, now + 8));
-  fake_->Emit(RawCall(layout, kActivityRuntime, kLaunchCall, 1, now, now + 10));
-  fake_->Emit(RawCall(layout, kActivityDriver, driver, 2, now + 20, now + 25));  // of its own, as Triton launches
-  fake_->Emit(RawCall(layout, kActivityRuntime, kLaunchCall, 3, now + 30, now + 40));
-  fake_->Emit(RawCall(layout, kActivityDriver, driver, 4, now + 50, now + 55));
+  fake_->Emit(RawCall(layout, kActivityDriver, driver, 1, {now + 2, now + 8}));
+  fake_->Emit(RawCall(layout, kActivityRuntime, kLaunchCall, 1, {now, now + 10}));
+  fake_->Emit(RawCall(layout, kActivityDriver, driver, 2, {now + 20, now + 25}));  // of its own, as Triton launches
+  fake_->Emit(RawCall(layout, kActivityRuntime, kLaunchCall, 3, {now + 30, now + 40}));
+  fake_->Emit(RawCall(layout, kActivityDriver, driver, 4, {now + 50, now + 55}));
   const SpoolRecords records = Finish();
   const auto calls = records.Of<HostCallRecord>(RecordType::kHostCall);
   ASSERT_EQ(calls.size(), 4u);
@@ -304,11 +308,11 @@ TEST_F(SessionTest, LaunchesInsideACaptureAreNotCounted) {
   const ActivityLayout& layout = fake_->layout();
   fake_->Call(kRuntimeDomain, CUPTI_RUNTIME_TRACE_CBID_cudaStreamBeginCapture_v10000, nullptr, 0, 1);
   const int64_t inside = RawNowNs();
-  fake_->Emit(RawCall(layout, kActivityRuntime, kLaunchCall, 2, inside, inside + 1));
+  fake_->Emit(RawCall(layout, kActivityRuntime, kLaunchCall, 2, {inside, inside + 1}));
   usleep(100);
   fake_->Call(kRuntimeDomain, CUPTI_RUNTIME_TRACE_CBID_cudaStreamEndCapture_v10000, nullptr, 0, 3);
   const int64_t outside = RawNowNs();
-  fake_->Emit(RawCall(layout, kActivityRuntime, kLaunchCall, 4, outside, outside + 1));
+  fake_->Emit(RawCall(layout, kActivityRuntime, kLaunchCall, 4, {outside, outside + 1}));
   const SpoolRecords records = Finish();
   EXPECT_EQ(records.header().launches_seen.load(), 1u);
 }

@@ -33,11 +33,14 @@ RawRecord RawMemset(const ActivityLayout& layout, uint32_t correlation, uint64_t
   return record.Set<uint64_t>(at.bytes_set, 64).Set<uint16_t>(at.memory_kind, 3);
 }
 
-RawRecord RawCall(const ActivityLayout& layout, uint32_t kind, uint32_t cbid, uint32_t correlation, uint64_t start_ns,
-                  uint64_t end_ns) {
+RawRecord RawCall(const ActivityLayout& layout, uint32_t kind, uint32_t cbid, uint32_t correlation,
+                  RawInterval interval) {
   const auto& at = layout.api;
   RawRecord record(at.bytes, kind);
-  record.Set(at.start, start_ns).Set(at.end, end_ns).Set(at.correlation, correlation).Set(at.cbid, cbid);
+  record.Set(at.start, interval.start_ns)
+      .Set(at.end, interval.end_ns)
+      .Set(at.correlation, correlation)
+      .Set(at.cbid, cbid);
   return record.Set<uint32_t>(at.thread, static_cast<uint32_t>(gettid()));
 }
 

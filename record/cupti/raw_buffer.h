@@ -32,6 +32,11 @@ class RawRecord {
   std::string bytes_;
 };
 
+struct RawInterval {
+  int64_t start_ns;
+  int64_t end_ns;
+};
+
 RawRecord RawKernel(const capture::spool::ActivityLayout& layout, const char* name, uint32_t correlation,
                     uint64_t start_ns, uint64_t end_ns);
 RawRecord RawCopy(const capture::spool::ActivityLayout& layout, uint32_t correlation, uint64_t start_ns,
@@ -40,7 +45,7 @@ RawRecord RawMemset(const capture::spool::ActivityLayout& layout, uint32_t corre
                     uint64_t end_ns);
 // `kind`: runtime or driver.
 RawRecord RawCall(const capture::spool::ActivityLayout& layout, uint32_t kind, uint32_t cbid, uint32_t correlation,
-                  uint64_t start_ns, uint64_t end_ns);
+                  RawInterval interval);
 RawRecord RawSync(const capture::spool::ActivityLayout& layout, uint32_t type, uint32_t correlation, uint64_t start_ns,
                   uint64_t end_ns);
 RawRecord RawCudaEvent(const capture::spool::ActivityLayout& layout, uint32_t correlation, uint32_t event);

@@ -39,6 +39,7 @@ class Windows {
   void Configure(const WindowOptions& options, int64_t start_ns, OnChange on_change, void* context) noexcept;
 
   bool is_on() const noexcept { return is_on_.load(std::memory_order_acquire); }
+  bool needs_start() const noexcept { return options_.needs_start; }
   bool has_range() const noexcept { return range_[0] != '\0'; }
 
   // Of NVTX, on the thread that marks the range; pops and ends without one of our names are free.
