@@ -19,19 +19,20 @@ find "$bin/examples" -maxdepth 1 -type f -executable ! -name '*.params' -exec ln
 export NO_COLOR=1 STALLHOUND_HOME="$PWD/.stallhound"
 source ci/device/steps/programs.sh
 
-# report NAME HUNT_ARGUMENTS...: one hunt, its JSON and its page; a failure shows up in the report.
-report() {
-  local name=$1
-  shift
-  say "$name"
-  timeout 120 "$package/bin/stallhound" hunt --json "$reports/$name.json" --html "$reports/$name.html" "$@" \
-    >"$reports/$name.log" 2>&1 </dev/null || say "$name: ended with $?: $(tail -n 1 "$reports/$name.log")"
+hunt() { timeout 120 "$package/bin/stallhound" hunt "$@" </dev/null; }
+
+# pages NAME RECORDING: the JSON and the page of what was recorded; a failure shows up in the report.
+pages() {
+  hunt --format json --output "$reports/$1.json" --from "$2" && hunt --format html --output "$reports/$1.html" --from "$2"
 }
 
 record_example() {
-  local name=$1
+  local name=$1 log="$reports/$1.log" capture
   shift
-  report "$name" -- "$@"
+  say "$name"
+  hunt --format text --output "$reports/$name.txt" -- "$@" >"$log" 2>&1 || say "$name: ended with $?: $(tail -n 1 "$log")"
+  capture=$(sed -n 's/^stallhound: capture: //p' "$log")
+  [[ -n "$capture" ]] && pages "$name" "$capture" >>"$log" 2>&1 || say "$name: no report, see $log"
 }
 for_each_example record_example
 
@@ -42,7 +43,8 @@ else
   for recorded in examples/recorded/*.spool.zst; do
     name=$(basename "$recorded" .spool.zst)
     zstd -dqf "$recorded" -o "$EXAMPLES/$name.spool"
-    report "$name-recorded" --from "$EXAMPLES/$name.spool"
+    say "$name-recorded"
+    pages "$name-recorded" "$EXAMPLES/$name.spool" >"$reports/$name-recorded.log" 2>&1 || say "$name-recorded: no report"
   done
   device="No GPU here: NVTX was recorded live, programs named -recorded come from recordings made on a GPU."
 fi

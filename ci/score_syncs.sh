@@ -12,7 +12,6 @@ stallhound=${STALLHOUND:-$([[ -x "${packaged[-1]}" ]] && echo "${packaged[-1]}" 
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 mkdir -p "$out" "$work/json"
-export STALLHOUND_HOME=$work/captures
 # These change what is counted.
 unset PYTORCH_CUDA_ALLOC_CONF PYTORCH_ALLOC_CONF CUDA_LAUNCH_BLOCKING
 
@@ -26,8 +25,11 @@ hunt_one() {
   if ! grep -q 'range_push("measured")' "$script"; then
     options=(--window-api) command=(python3 "$here/score_syncs.py" run "$script")
   fi
-  STALLHOUND_HOME=$folder/home timeout 150 "$stallhound" hunt "${options[@]}" --format json --output "$work/json/$name.hunt.json" \
-    --counts "$work/json/$name.counts.json" -- "${command[@]}" >"$folder/log" 2>&1 </dev/null || code=$?
+  export STALLHOUND_HOME=$folder/home
+  timeout 150 "$stallhound" hunt "${options[@]}" --format json --output "$work/json/$name.hunt.json" -- "${command[@]}" \
+    >"$folder/log" 2>&1 </dev/null || code=$?
+  [[ "${options[0]}" == --range ]] || options=()
+  "$stallhound" counts "${options[@]}" --format json --output "$work/json/$name.counts.json" >>"$folder/log" 2>&1 || code=$?
   # Some scripts end with an error on purpose or lack their package here.
   if ((code != 0)); then
     echo "$name: ended with $code: $(tail -n 1 "$folder/log")"
@@ -37,7 +39,7 @@ export -f hunt_one
 export here work stallhound corpus
 
 python3 -c 'import json, sys; print("\0".join(e["file"] for e in json.load(open(sys.argv[1]))["files"]), end="")' \
-  "$corpus/expected.json" | xargs -0 -P "${JOBS:-4}" -I{} bash -c 'hunt_one "$corpus/{}"'
+  "$corpus/expected.json" | xargs -0 -P "${JOBS:-4}" -I{} bash -c 'hunt_one "$corpus/$1"' _ {}
 python3 "$here/score_syncs.py" collect "$work/json" "$corpus/expected.json" >"$out/report.json"
 echo "report: $out/report.json"
 python3 "$here/score_syncs.py" score "$out/report.json" "$corpus/expected.json"

@@ -11,8 +11,8 @@ readonly SYSTEM_LIBRARIES='linux-vdso|ld-linux|libc|libm|libdl|libpthread|librt|
 
 # Debian packages whose code is inside the binaries.
 readonly LINKED_PACKAGES=(
-  libabsl-dev libfmt-dev libcli11-dev libsimdjson-dev libboost1.74-dev nlohmann-json3-dev libtomlplusplus-dev libdw-dev
-  libbz2-dev liblzma-dev zlib1g-dev libzstd-dev libsqlite3-dev libjs-chart.js
+  libabsl-dev libfmt-dev libcli11-dev libsimdjson-dev nlohmann-json3-dev libdw-dev libbz2-dev liblzma-dev zlib1g-dev
+  libzstd-dev libsqlite3-dev
 )
 
 [[ ! -e "$folder" ]] || { echo "assemble: $folder exists" >&2; exit 2; }

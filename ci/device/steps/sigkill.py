@@ -76,7 +76,7 @@ def main():
     report = json.loads(hunt.stdout)
     found_waits = next(total["count"] for total in report["totals"] if total["kind"] == "wait")
     counts = subprocess.run(
-        [os.environ["STALLHOUND"], "counts", "--format", "json", "--from", spool], capture_output=True, text=True, check=False
+        [os.environ["STALLHOUND"], "counts", "--format", "json", spool], capture_output=True, text=True, check=True
     )
     kernels = json.loads(counts.stdout)["total"]["kernel_count"]
     share = min(1.0, kernels / old_launches)
