@@ -1,0 +1,172 @@
+#pragma once
+
+// What a hunt says of a recording: plain values, to be printed by reports/ or judged by a budget. Durations are ns,
+// instants ns since the capture's start. std::nullopt always means "not recorded" or "unknown", never none.
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "capture/counters.h"
+#include "capture/types.h"
+
+namespace stallhound::analysis {
+
+// Constants of the definitions, measured once; every report states them.
+inline constexpr int64_t kStallMinimumNs = 10'000;      // a shorter call did not stall the host
+inline constexpr int64_t kStallReturnNs = 20'000;       // longest time from the end of the awaited work to the return
+inline constexpr int64_t kQuerySpinMinimumNs = 50'000;  // a shorter spin is polling
+inline constexpr int64_t kQuerySpinMinimumCount = 16;   // not-ready queries
+
+enum class SiteKind : uint8_t {
+  kWait,          // synchronize calls and blocking copies, with the pageable copies they take in
+  kPageableCopy,  // an asynchronous copy with a pageable end that no wait takes in
+  kAllocator,     // device and host allocation that is not stream-ordered, registration, virtual memory
+  kLoader,        // modules and libraries loaded or unloaded
+  kQuerySpin,     // a stall but no sync point: polling an event or stream in a loop
+};
+inline constexpr int kSiteKindCount = 5;
+
+// "wait", "pageable-copy", "allocator", "loader", "query-spin".
+const char* SiteKindName(SiteKind kind);
+
+// False for kQuerySpin, which counts and budgets leave out.
+constexpr bool IsSyncPoint(SiteKind kind) { return kind != SiteKind::kQuerySpin; }
+
+// How sure an attribution is: exact, from the stack of the call and known memory kinds; inferred, from a native symbol
+// only, or with copies of unknown memory kind; none, no place in code known.
+enum class Confidence : uint8_t { kExact, kInferred, kNone };
+const char* ConfidenceName(Confidence confidence);
+
+struct Frame {
+  capture::FrameKind kind = capture::FrameKind::kNative;
+  std::optional<std::string> function;
+  std::optional<std::string> file;
+  std::optional<int64_t> line;
+  std::optional<std::string> module;
+  std::optional<int64_t> module_offset;
+  bool is_user = false;
+};
+
+// Copies of one direction and memory kinds.
+struct CopySummary {
+  capture::CopyDirection direction = capture::CopyDirection::kUnknown;
+  std::optional<capture::MemoryKind> source_kind;
+  std::optional<capture::MemoryKind> target_kind;
+  int64_t count = 0;
+  uint64_t bytes = 0;
+};
+
+// What stalls cost. All are null when the GPU side was not recorded.
+struct Cost {
+  std::optional<int64_t> stall_count;
+  std::optional<int64_t> blocked_ns;       // parts of the calls before the awaited work ended
+  std::optional<int64_t> idle_ns;          // devices without any work until the thread fed them again
+  std::optional<int64_t> idle_compute_ns;  // the same, kernels alone counting as work
+  // idle_ns, split: until the return, host work after it, from the next launch to its start.
+  std::optional<int64_t> idle_return_ns;
+  std::optional<int64_t> idle_host_ns;
+  std::optional<int64_t> idle_launch_ns;
+  int64_t no_later_work_count = 0;  // stalls without an idle time: no GPU work followed
+};
+
+// All sync points of one kind with one innermost user frame, else one native symbol.
+struct Site {
+  SiteKind kind = SiteKind::kWait;
+  std::vector<std::string> apis;    // most frequent first: "cudaStreamSynchronize"
+  int64_t count = 0;                // sync points (query-spin: spins), inside the measured ranges if any
+  double count_per_occurrence = 0;  // per range occurrence, or per process when no range is measured
+  Cost cost;
+  int64_t call_ns = 0;  // host time inside the calls, from the first copy taken in to the return
+  std::vector<CopySummary> copies;
+  int64_t unknown_kind_copy_count = 0;  // of the copies: memory kinds not recorded
+  std::optional<Frame> innermost_user;  // names the site
+  std::optional<Frame> outermost_user;
+  std::optional<Frame> innermost;
+  std::optional<std::string> native_symbol;
+  std::vector<Frame> stack;          // the most frequent one, whole, innermost first
+  int64_t stack_count = 0;           // different stacks seen
+  std::vector<std::string> threads;  // "python (tid 71)"; most points first
+  Confidence confidence = Confidence::kNone;
+};
+
+struct KindTotal {
+  SiteKind kind = SiteKind::kWait;
+  int64_t count = 0;
+  double count_per_occurrence = 0;
+  int64_t call_ns = 0;
+  Cost cost;
+};
+
+struct RangeSummary {
+  std::string name;
+  int64_t occurrence_count = 0;
+  int64_t total_ns = 0;
+  bool is_overlapping = false;  // two occurrences in one process overlap: what lies in both counts for the later one
+  bool is_measured = false;     // the range that was asked for
+};
+
+struct ProcessSummary {
+  int64_t pid = 0;
+  std::optional<int64_t> rank;
+  std::optional<int64_t> duration_ns;
+  std::optional<bool> clean_exit;
+  std::optional<int64_t> gpu_clock_error_ns;  // used as tolerance
+  std::optional<int64_t> self_ns;             // the recorder's own host time, estimated
+};
+
+struct DeviceSummary {
+  uint32_t device_id = 0;
+  std::optional<std::string> name;
+  std::optional<int64_t> sm_count;
+  std::optional<int64_t> memory_bytes;
+};
+
+// A loss counter and what it means for the answer.
+struct LossSummary {
+  std::string id;  // "dropped-records"
+  std::string meaning;
+  capture::LossSeverity severity = capture::LossSeverity::kNote;
+  int64_t count = 0;
+  std::optional<int64_t> pid;
+  std::optional<int64_t> start_ns;
+  std::optional<int64_t> end_ns;
+  std::optional<std::string> detail;
+  bool affects_counts = false;  // sync points may be missing inside the measured ranges
+  bool affects_costs = false;   // blocked and idle times may be wrong there
+};
+
+struct EnvironmentEntry {
+  std::string key;
+  std::string value;
+};
+
+struct CaptureSummary {
+  std::string uuid;
+  std::string format;
+  std::string format_version;
+  std::string producer;
+  std::string mode;  // empty for foreign files
+  int64_t duration_ns = 0;
+};
+
+struct HuntReport {
+  CaptureSummary capture;
+  std::optional<std::string> range;     // the measured range, if one was asked for
+  int64_t occurrence_count = 0;         // of the range, else processes
+  std::vector<Site> sites;              // idle time first, then blocked, then count
+  std::vector<KindTotal> totals;        // every kind, in the order of SiteKind
+  int64_t sync_point_count = 0;         // of all kinds that are sync points
+  int64_t unknown_kind_copy_count = 0;  // asynchronous copies of unknown memory kind that no wait takes in: not counted
+  std::vector<RangeSummary> ranges;     // longest total first
+  std::vector<ProcessSummary> processes;
+  std::vector<DeviceSummary> devices;
+  std::vector<EnvironmentEntry> environment;
+  std::vector<LossSummary> losses;
+  bool counts_complete = true;  // false: a loss affects counts; a verdict on counts is inconclusive
+  bool costs_complete = true;
+  std::vector<std::string> notes;  // sentences: "GPU idle not recorded in light mode", ...
+};
+
+}  // namespace stallhound::analysis

@@ -1,0 +1,199 @@
+#include "analysis/hunt/sync_points.h"
+
+#include <algorithm>
+
+namespace stallhound::analysis {
+namespace {
+
+using capture::ApiClass;
+using capture::MemoryKind;
+
+constexpr int64_t kNotReady = 600;  // cudaErrorNotReady and CUDA_ERROR_NOT_READY
+
+std::optional<SiteKind> KindOf(ApiClass api_class) {
+  switch (api_class) {
+    case ApiClass::kCopyBlocking:
+    case ApiClass::kDeviceSync:
+    case ApiClass::kStreamSync:
+    case ApiClass::kEventSync:
+      return SiteKind::kWait;
+    case ApiClass::kDeviceAllocate:
+    case ApiClass::kDeviceFree:
+    case ApiClass::kHostAllocate:
+    case ApiClass::kHostFree:
+    case ApiClass::kHostRegister:
+    case ApiClass::kHostUnregister:
+    case ApiClass::kVirtualMemory:
+      return SiteKind::kAllocator;
+    case ApiClass::kModuleLoad:
+    case ApiClass::kModuleUnload:
+      return SiteKind::kLoader;
+    default:
+      return std::nullopt;
+  }
+}
+
+WaitScope ScopeOf(ApiClass api_class) {
+  switch (api_class) {
+    case ApiClass::kStreamSync:
+    case ApiClass::kCopyBlocking:
+    case ApiClass::kCopyAsync:
+      return WaitScope::kStream;
+    case ApiClass::kEventSync:
+      return WaitScope::kEvent;
+    default:
+      return WaitScope::kContext;
+  }
+}
+
+// Calls that end a group of copies: a wait behind them does not take the copies before them in.
+bool EndsGroup(ApiClass api_class) {
+  return api_class == ApiClass::kKernelLaunch || api_class == ApiClass::kGraphLaunch ||
+         api_class == ApiClass::kMemset || api_class == ApiClass::kStreamOrderedAllocate ||
+         api_class == ApiClass::kStreamOrderedFree;
+}
+
+bool IsPageable(const PointCopy& copy) {
+  return copy.source_kind == MemoryKind::kPageable || copy.target_kind == MemoryKind::kPageable;
+}
+// True if pageable memory cannot be ruled out.
+bool IsUnknown(const PointCopy& copy) {
+  return !copy.is_known || ((!copy.source_kind || !copy.target_kind) && !IsPageable(copy));
+}
+
+}  // namespace
+
+SyncPoint SyncPointFinder::PointOf(const capture::HostCallRow& call, SiteKind kind, WaitScope scope) const {
+  SyncPoint point;
+  point.kind = kind;
+  point.scope = scope;
+  point.process_id = call.process_id;
+  point.thread_id = call.thread_id;
+  point.api = call.api;
+  point.start_ns = point.call_start_ns = call.start_ns;
+  point.end_ns = call.end_ns;
+  point.stack_id = call.stack_id;
+  point.context_id = call.context_id;
+  point.stream_id = call.stream_id;
+  point.correlation_id = call.correlation_id;
+  return point;
+}
+
+absl::Status SyncPointFinder::On(const capture::HostCallBatch& batch) {
+  for (size_t i = 0; i < batch.size; ++i) {
+    // A driver call inside a runtime call is the same point.
+    if (!batch.is_nested[i] && batch.api_class[i] != ApiClass::kOther) OnCall(batch.Get(i));
+  }
+  return absl::OkStatus();
+}
+
+void SyncPointFinder::OnCall(const capture::HostCallRow& call) {
+  ThreadState& thread = threads_[call.thread_id];
+  if (call.api_class == ApiClass::kQuery) return OnQuery(call, thread);
+  EndSpin(thread);
+  if (call.api_class == ApiClass::kCopyAsync) {
+    thread.pending.push_back(async_copies_.size());
+    async_copies_.push_back({PointOf(call, SiteKind::kPageableCopy, WaitScope::kStream)});
+    return;
+  }
+  const std::optional<SiteKind> kind = KindOf(call.api_class);
+  if (kind == SiteKind::kWait && call.api_class != ApiClass::kCopyBlocking) return OnSync(call, thread);
+  if (kind.has_value() || EndsGroup(call.api_class)) thread.pending.clear();
+  if (kind.has_value()) points_.push_back(PointOf(call, *kind, ScopeOf(call.api_class)));
+}
+
+bool SyncPointFinder::BelongsToWait(const AsyncCopy& copy, const SyncPoint& wait) const {
+  const SyncPoint& point = copy.point;
+  if (!has_launches_) {
+    // What was launched between is not recorded: the same place in code stands for "directly before".
+    if (!point.stack_id || !wait.stack_id) return point.stack_id == wait.stack_id;
+    if (directory_.CallerFrame(*point.stack_id) != directory_.CallerFrame(*wait.stack_id)) return false;
+  }
+  if (wait.scope != WaitScope::kStream || !point.stream_id || !wait.stream_id) return true;
+  return point.stream_id == wait.stream_id && (!point.context_id || point.context_id == wait.context_id);
+}
+
+void SyncPointFinder::OnSync(const capture::HostCallRow& call, ThreadState& thread) {
+  const SyncPoint wait = PointOf(call, SiteKind::kWait, ScopeOf(call.api_class));
+  for (const size_t index : thread.pending) {
+    if (BelongsToWait(async_copies_[index], wait)) async_copies_[index].wait = static_cast<int64_t>(points_.size());
+  }
+  thread.pending.clear();
+  points_.push_back(wait);
+}
+
+void SyncPointFinder::OnQuery(const capture::HostCallRow& call, ThreadState& thread) {
+  if (call.return_value != kNotReady) return EndSpin(thread);
+  const uint64_t target = call.event_handle.value_or(call.stream_id.value_or(0));
+  Spin& spin = thread.spin;
+  if (spin.count > 0 && spin.target != target) EndSpin(thread);
+  if (spin.count == 0) {
+    spin.start_ns = call.start_ns;
+    spin.target = target;
+    spin.point = PointOf(call, SiteKind::kQuerySpin, call.event_handle ? WaitScope::kEvent : WaitScope::kStream);
+  }
+  ++spin.count;
+  spin.end_ns = call.end_ns;
+}
+
+void SyncPointFinder::EndSpin(ThreadState& thread) {
+  Spin& spin = thread.spin;
+  if (spin.count >= kQuerySpinMinimumCount && spin.end_ns - spin.start_ns >= kQuerySpinMinimumNs) {
+    spin.point.end_ns = spin.end_ns;
+    points_.push_back(spin.point);
+  }
+  spin.count = 0;
+}
+
+absl::Status SyncPointFinder::On(const capture::CopyBatch& batch) {
+  for (size_t i = 0; i < batch.size; ++i) {
+    if (!batch.correlation_id[i].has_value()) continue;
+    copies_[{batch.process_id[i], *batch.correlation_id[i]}] = {
+        *batch.correlation_id[i], batch.direction[i], batch.source_kind[i], batch.target_kind[i], batch.bytes[i], true};
+  }
+  return absl::OkStatus();
+}
+
+// Decides what an asynchronous copy is, now that its memory kinds are known.
+void SyncPointFinder::Resolve(AsyncCopy& async_copy) {
+  SyncPoint& point = async_copy.point;
+  PointCopy copy;
+  const auto it = copies_.find({point.process_id, point.correlation_id.value_or(0)});
+  if (point.correlation_id.has_value() && it != copies_.end()) copy = it->second;
+  const bool is_pageable = IsPageable(copy);
+  if (async_copy.wait >= 0) {
+    if (!is_pageable && !IsUnknown(copy)) return;
+    SyncPoint& wait = points_[static_cast<size_t>(async_copy.wait)];
+    if (is_pageable) wait.start_ns = std::min(wait.start_ns, point.start_ns);
+    if (copy.is_known) wait.copies.push_back(copy);
+    return;
+  }
+  if (is_pageable) {
+    point.copies.push_back(copy);
+    points_.push_back(std::move(point));
+  } else if (copy.is_known && IsUnknown(copy)) {
+    ++unknown_kind_copy_count_;
+  }
+}
+
+std::vector<SyncPoint> SyncPointFinder::Finish() {
+  for (auto& [id, thread] : threads_) EndSpin(thread);
+  const size_t call_count = points_.size();
+  for (AsyncCopy& copy : async_copies_) Resolve(copy);
+  for (size_t i = 0; i < call_count; ++i) {
+    SyncPoint& point = points_[i];
+    if (!point.correlation_id.has_value()) continue;
+    const auto own = copies_.find({point.process_id, *point.correlation_id});
+    const bool is_taken_in = std::any_of(point.copies.begin(), point.copies.end(), [&](const PointCopy& copy) {
+      return copy.correlation_id == *point.correlation_id;
+    });
+    if (own != copies_.end() && !is_taken_in) point.copies.push_back(own->second);
+  }
+  std::stable_sort(points_.begin(), points_.end(),
+                   [](const SyncPoint& a, const SyncPoint& b) { return a.start_ns < b.start_ns; });
+  async_copies_.clear();
+  copies_.clear();
+  return std::move(points_);
+}
+
+}  // namespace stallhound::analysis

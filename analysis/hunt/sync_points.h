@@ -1,0 +1,96 @@
+#pragma once
+
+// Sync points by rule: what a call is follows from its API, the memory kinds and the direction, never from whether it
+// blocked. So the list is the same in every run of a program.
+
+#include <absl/container/flat_hash_map.h>
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "analysis/hunt/directory.h"
+#include "analysis/hunt/report.h"
+#include "capture/reader.h"
+
+namespace stallhound::analysis {
+
+// A copy that belongs to a sync point.
+struct PointCopy {
+  uint64_t correlation_id = 0;
+  capture::CopyDirection direction = capture::CopyDirection::kUnknown;
+  std::optional<capture::MemoryKind> source_kind;
+  std::optional<capture::MemoryKind> target_kind;
+  uint64_t bytes = 0;
+  bool is_known = false;  // its record was found
+};
+
+// What a call waits for.
+enum class WaitScope : uint8_t { kStream, kEvent, kContext };
+
+struct SyncPoint {
+  SiteKind kind = SiteKind::kWait;
+  WaitScope scope = WaitScope::kStream;
+  uint32_t process_id = 0;
+  uint32_t thread_id = 0;
+  capture::StringId api{};
+  int64_t start_ns = 0;       // entry of the first copy taken in, else of the call
+  int64_t call_start_ns = 0;  // entry of the call that returns at end_ns
+  int64_t end_ns = 0;
+  std::optional<uint32_t> stack_id;
+  std::optional<uint32_t> context_id;
+  std::optional<uint32_t> stream_id;
+  std::optional<uint64_t> correlation_id;
+  std::vector<PointCopy> copies;
+};
+
+// A visitor of one read: host calls, then copies. Memory: the points and the asynchronous copies, not the launches.
+class SyncPointFinder : public capture::CaptureVisitor {
+ public:
+  // `directory` is complete and outlives this. `has_launches` is false for recordings of mode light.
+  SyncPointFinder(const Directory& directory, bool has_launches) : directory_(directory), has_launches_(has_launches) {}
+
+  absl::Status On(const capture::HostCallBatch& batch) override;
+  absl::Status On(const capture::CopyBatch& batch) override;
+
+  // Once, after the read: all points by start.
+  std::vector<SyncPoint> Finish();
+  // Asynchronous copies of unknown memory kind that no wait takes in: not counted as points.
+  int64_t unknown_kind_copy_count() const { return unknown_kind_copy_count_; }
+
+ private:
+  // An asynchronous copy call, until its memory kinds are known.
+  struct AsyncCopy {
+    SyncPoint point;    // as a pageable-copy
+    int64_t wait = -1;  // index of the wait directly behind it
+  };
+  struct Spin {
+    int64_t start_ns = 0;
+    int64_t end_ns = 0;
+    int64_t count = 0;
+    uint64_t target = 0;
+    SyncPoint point;
+  };
+  struct ThreadState {
+    std::vector<size_t> pending;  // copies since the last call that ends a group
+    Spin spin;
+  };
+
+  void OnCall(const capture::HostCallRow& call);
+  void OnSync(const capture::HostCallRow& call, ThreadState& thread);
+  void OnQuery(const capture::HostCallRow& call, ThreadState& thread);
+  void EndSpin(ThreadState& thread);
+  SyncPoint PointOf(const capture::HostCallRow& call, SiteKind kind, WaitScope scope) const;
+  bool BelongsToWait(const AsyncCopy& copy, const SyncPoint& wait) const;
+  void Resolve(AsyncCopy& copy);
+
+  const Directory& directory_;
+  bool has_launches_;
+  absl::flat_hash_map<uint32_t, ThreadState> threads_;
+  std::vector<SyncPoint> points_;
+  std::vector<AsyncCopy> async_copies_;
+  absl::flat_hash_map<std::pair<uint32_t, uint64_t>, PointCopy> copies_;  // by process, correlation
+  int64_t unknown_kind_copy_count_ = 0;
+};
+
+}  // namespace stallhound::analysis
