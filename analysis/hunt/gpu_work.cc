@@ -51,10 +51,13 @@ std::vector<Interval> BusyTime::GapsIn(const Interval& span) const {
 GpuWork::GpuWork(const Directory& directory, const std::vector<SyncPoint>& points)
     : directory_(directory), points_(points) {}
 
-capture::TableSet GpuWork::Wanted() {
+capture::TableSet GpuWork::WantedEvents() {
+  return capture::Tables({capture::Table::kSync, capture::Table::kCudaEvent});
+}
+
+capture::TableSet GpuWork::WantedWork() {
   using capture::Table;
-  return capture::Tables(
-      {Table::kSync, Table::kCudaEvent, Table::kKernel, Table::kCopy, Table::kMemset, Table::kGraphRun});
+  return capture::Tables({Table::kKernel, Table::kCopy, Table::kMemset, Table::kGraphRun});
 }
 
 absl::Status GpuWork::On(const capture::SyncBatch& batch) {
@@ -100,7 +103,7 @@ absl::Status GpuWork::On(const capture::GraphRunBatch& batch) {
   return absl::OkStatus();
 }
 
-// Events and their syncs are known from the first GPU work on: the tables come before in a read, or in their own.
+// Events and their syncs are all known when the first work comes.
 void GpuWork::PrepareOnce() {
   if (is_prepared_) return;
   is_prepared_ = true;

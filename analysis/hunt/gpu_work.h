@@ -49,7 +49,9 @@ class GpuWork : public capture::CaptureVisitor {
   // `points` by start; both outlive this.
   GpuWork(const Directory& directory, const std::vector<SyncPoint>& points);
 
-  static capture::TableSet Wanted();
+  // Two reads, in this order: how syncs and events belong together, then the work.
+  static capture::TableSet WantedEvents();
+  static capture::TableSet WantedWork();
 
   absl::Status On(const capture::SyncBatch& batch) override;
   absl::Status On(const capture::CudaEventBatch& batch) override;

@@ -1,0 +1,95 @@
+#include "analysis/hunt/hunt.h"
+
+#include <algorithm>
+
+#include "analysis/hunt/directory.h"
+#include "analysis/hunt/gpu_work.h"
+#include "analysis/hunt/measured.h"
+#include "analysis/hunt/sites.h"
+#include "analysis/hunt/stalls.h"
+#include "analysis/hunt/sync_points.h"
+#include "base/status_macros.h"
+
+namespace stallhound::analysis {
+namespace {
+
+bool CostsMore(const Site& a, const Site& b) {
+  const auto key = [](const Site& site) {
+    return std::tuple(-site.cost.idle_ns.value_or(0), -site.cost.blocked_ns.value_or(0), !IsSyncPoint(site.kind),
+                      -site.count);
+  };
+  return key(a) < key(b);
+}
+
+int64_t ToleranceOf(const std::vector<ProcessSummary>& processes) {
+  int64_t tolerance_ns = 0;
+  for (const ProcessSummary& process : processes) {
+    tolerance_ns = std::max(tolerance_ns, process.gpu_clock_error_ns.value_or(0));
+  }
+  return tolerance_ns;
+}
+
+// Points inside the spans, as sites and totals by kind.
+void Gather(const std::vector<SyncPoint>& points, const std::vector<std::optional<Stall>>& stalls,
+            const MeasuredSpans& spans, SiteBuilder& builder, HuntReport& report) {
+  report.totals.resize(kSiteKindCount);
+  for (int kind = 0; kind < kSiteKindCount; ++kind) report.totals[kind].kind = static_cast<SiteKind>(kind);
+  for (size_t i = 0; i < points.size(); ++i) {
+    if (!spans.Find(points[i].process_id, points[i].start_ns)) continue;
+    const std::optional<Stall> stall = stalls.empty() ? std::nullopt : stalls[i];
+    if (points[i].kind == SiteKind::kQuerySpin && !stall) continue;
+    builder.Add(points[i], stall);
+    KindTotal& total = report.totals[static_cast<size_t>(points[i].kind)];
+    ++total.count;
+    total.call_ns += points[i].end_ns - points[i].start_ns;
+    AddStall(total.cost, stall);
+    report.sync_point_count += IsSyncPoint(points[i].kind);
+  }
+  for (KindTotal& total : report.totals) {
+    total.count_per_occurrence = static_cast<double>(total.count) / static_cast<double>(report.occurrence_count);
+    total.cost = stalls.empty() ? Cost() : CostOf(total.cost);
+  }
+}
+
+}  // namespace
+
+absl::StatusOr<HuntReport> Hunt(capture::CaptureReader& reader, const HuntOptions& options) {
+  HuntReport report;
+  report.range = options.range;
+  const bool has_kernels = reader.info().recorded.test(static_cast<size_t>(capture::Table::kKernel));
+
+  Directory directory(reader, options.range);
+  SH_RETURN_IF_ERROR(reader.Read(Directory::Wanted(), directory));
+  SH_ASSIGN_OR_RETURN(const std::vector<Span> occurrences, directory.MeasuredSpans());
+  const MeasuredSpans spans(occurrences);
+  report.occurrence_count = std::max<int64_t>(static_cast<int64_t>(occurrences.size()), 1);
+  directory.Describe(report.capture, report.ranges, report.processes, report.devices, report.environment);
+
+  SyncPointFinder finder(directory, has_kernels);
+  SH_RETURN_IF_ERROR(reader.Read(capture::Tables({capture::Table::kHostCall, capture::Table::kCopy}), finder));
+  const std::vector<SyncPoint> points = finder.Finish();
+  report.unknown_kind_copy_count = finder.unknown_kind_copy_count();
+
+  std::vector<std::optional<Stall>> stalls;
+  if (has_kernels) {
+    GpuWork gpu(directory, points);
+    SH_RETURN_IF_ERROR(reader.Read(GpuWork::WantedEvents(), gpu));
+    SH_RETURN_IF_ERROR(reader.Read(GpuWork::WantedWork(), gpu));
+    const std::vector<PointWork> work = gpu.Finish();
+    stalls = FindStalls(points, work, gpu, ToleranceOf(report.processes));
+  }
+  SiteBuilder builder(directory, reader.strings());
+  Gather(points, stalls, spans, builder, report);
+  report.sites = builder.Finish(has_kernels && !stalls.empty(), report.occurrence_count);
+  std::stable_sort(report.sites.begin(), report.sites.end(), CostsMore);
+
+  report.losses = directory.Losses(occurrences);
+  for (const LossSummary& loss : report.losses) {
+    report.counts_complete = report.counts_complete && !loss.affects_counts;
+    report.costs_complete = report.costs_complete && !loss.affects_costs;
+  }
+  report.notes = NotesOf(reader.info(), report.ranges);
+  return report;
+}
+
+}  // namespace stallhound::analysis

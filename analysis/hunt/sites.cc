@@ -1,0 +1,159 @@
+#include "analysis/hunt/sites.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace stallhound::analysis {
+namespace {
+
+void AddTo(std::optional<int64_t>& sum, std::optional<int64_t> value) {
+  if (value.has_value()) sum = sum.value_or(0) + *value;
+}
+
+// Keys with the largest count first.
+template <typename Key>
+std::vector<Key> ByCount(const std::map<Key, int64_t>& counts) {
+  std::vector<std::pair<int64_t, Key>> pairs;
+  for (const auto& [key, count] : counts) pairs.emplace_back(-count, key);
+  std::sort(pairs.begin(), pairs.end());
+  std::vector<Key> keys;
+  for (auto& [count, key] : pairs) keys.push_back(std::move(key));
+  return keys;
+}
+
+// CUDA's own libraries say nothing about who called them.
+bool IsCudaLibrary(const Frame& frame) {
+  if (!frame.module) return false;
+  const std::string name = frame.module->substr(frame.module->rfind('/') + 1);
+  return name.rfind("libcuda.so", 0) == 0 || name.rfind("libcudart", 0) == 0 || name.rfind("libcupti", 0) == 0;
+}
+
+}  // namespace
+
+Place FindPlace(const std::vector<Frame>& stack) {
+  Place place;
+  if (stack.empty()) return place;
+  place.innermost = stack.front();
+  for (const Frame& frame : stack) {
+    const bool is_python = frame.kind == capture::FrameKind::kPython;
+    if (frame.is_user && frame.line.has_value()) {
+      if (!place.innermost_user) place.innermost_user = frame;
+      place.outermost_user = frame;
+    }
+    if (!is_python && !place.native_symbol && frame.function && !IsCudaLibrary(frame)) {
+      place.native_symbol = frame.function;
+    }
+  }
+  if (place.innermost_user) {
+    const Frame& user = *place.innermost_user;
+    place.key = fmt::format("{}:{}", user.file.value_or(""), *user.line);
+    place.confidence = Confidence::kExact;
+  } else if (place.native_symbol) {
+    place.key = *place.native_symbol;
+    place.confidence = Confidence::kInferred;
+  } else {
+    const Frame& frame = *place.innermost;
+    place.key = fmt::format("{}:{}:{}", frame.file.value_or(frame.module.value_or("")), frame.function.value_or(""),
+                            frame.line.value_or(frame.module_offset.value_or(0)));
+    place.confidence = frame.kind == capture::FrameKind::kPython ? Confidence::kInferred : Confidence::kNone;
+  }
+  return place;
+}
+
+void AddStall(Cost& cost, const std::optional<Stall>& stall) {
+  if (!stall.has_value()) return;
+  AddTo(cost.stall_count, 1);
+  AddTo(cost.blocked_ns, stall->blocked_ns);
+  if (!stall->idle_ns.has_value()) {
+    ++cost.no_later_work_count;
+    return;
+  }
+  AddTo(cost.idle_ns, stall->idle_ns);
+  AddTo(cost.idle_compute_ns, stall->idle_compute_ns);
+  AddTo(cost.idle_return_ns, stall->idle_return_ns);
+  AddTo(cost.idle_host_ns, stall->idle_host_ns);
+  AddTo(cost.idle_launch_ns, stall->idle_launch_ns);
+}
+
+void AddCopy(std::vector<CopySummary>& copies, const PointCopy& copy) {
+  for (CopySummary& summary : copies) {
+    if (summary.direction != copy.direction || summary.source_kind != copy.source_kind ||
+        summary.target_kind != copy.target_kind) {
+      continue;
+    }
+    ++summary.count;
+    summary.bytes += copy.bytes;
+    return;
+  }
+  copies.push_back({copy.direction, copy.source_kind, copy.target_kind, 1, copy.bytes});
+}
+
+const Place& SiteBuilder::PlaceOf(std::optional<uint32_t> stack_id) {
+  if (!stack_id.has_value()) return no_place_;
+  const auto [it, is_new] = places_.try_emplace(*stack_id);
+  if (is_new) it->second = FindPlace(directory_.Stack(*stack_id));
+  return it->second;
+}
+
+size_t SiteBuilder::Add(const SyncPoint& point, const std::optional<Stall>& stall) {
+  const Place& place = PlaceOf(point.stack_id);
+  // Without any place in code, the API names the site.
+  const std::string api(strings_.Get(point.api));
+  const auto [it, is_new] = index_.try_emplace({point.kind, place.key.empty() ? api : place.key}, sites_.size());
+  if (is_new) {
+    Site& site = sites_.emplace_back().site;
+    site.kind = point.kind;
+    site.innermost_user = place.innermost_user;
+    site.outermost_user = place.outermost_user;
+    site.innermost = place.innermost;
+    site.native_symbol = place.native_symbol;
+    site.confidence = place.confidence;
+  }
+  Building& building = sites_[it->second];
+  Site& site = building.site;
+  ++site.count;
+  site.call_ns += point.end_ns - point.start_ns;
+  ++building.apis[api];
+  ++building.threads[point.thread_id];
+  if (point.stack_id) ++building.stacks[*point.stack_id];
+  AddStall(building.cost, stall);
+  for (const PointCopy& copy : point.copies) {
+    AddCopy(site.copies, copy);
+    if (!copy.source_kind || !copy.target_kind) ++site.unknown_kind_copy_count;
+  }
+  return it->second;
+}
+
+std::vector<Site> SiteBuilder::Finish(bool has_costs, int64_t occurrence_count) {
+  std::vector<Site> sites;
+  for (Building& building : sites_) {
+    Site& site = building.site;
+    site.apis = ByCount(building.apis);
+    for (const uint32_t thread : ByCount(building.threads)) site.threads.push_back(directory_.ThreadName(thread));
+    const std::vector<uint32_t> stacks = ByCount(building.stacks);
+    if (!stacks.empty()) site.stack = directory_.Stack(stacks.front());
+    site.stack_count = static_cast<int64_t>(stacks.size());
+    site.count_per_occurrence =
+        static_cast<double>(site.count) / static_cast<double>(std::max<int64_t>(occurrence_count, 1));
+    if (has_costs) site.cost = CostOf(building.cost);
+    if (site.unknown_kind_copy_count > 0 && site.confidence == Confidence::kExact)
+      site.confidence = Confidence::kInferred;
+    sites.push_back(std::move(site));
+  }
+  return sites;
+}
+
+Cost CostOf(Cost cost) {
+  const bool has_idle = cost.no_later_work_count == 0 || cost.idle_ns.has_value();
+  cost.stall_count = cost.stall_count.value_or(0);
+  cost.blocked_ns = cost.blocked_ns.value_or(0);
+  if (!has_idle) return cost;
+  for (auto* part :
+       {&cost.idle_ns, &cost.idle_compute_ns, &cost.idle_return_ns, &cost.idle_host_ns, &cost.idle_launch_ns}) {
+    *part = part->value_or(0);
+  }
+  return cost;
+}
+
+}  // namespace stallhound::analysis
