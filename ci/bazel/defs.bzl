@@ -23,6 +23,16 @@ def cc_benchmark(name, deps = [], tags = [], **kwargs):
     """A Google Benchmark binary of host code, `bazel run` by hand; never a timed test."""
     cc_binary(name = name, testonly = True, deps = deps + ["@system//:benchmark"], tags = tags, **kwargs)
 
+def cc_fuzz(name, linkopts = [], tags = [], **kwargs):
+    """A libFuzzer target, its name ending in _fuzz; built with --config=fuzz only. ci/fuzz.sh finds it and runs it."""
+    cc_binary(
+        name = name,
+        testonly = True,
+        linkopts = linkopts + ["-fsanitize=fuzzer"],
+        tags = tags + ["manual"],
+        **kwargs
+    )
+
 def python_test(name, data = [], size = "small", **kwargs):
     """A unittest file NAME.py, its cases reported one by one; the system's python3, standard library only."""
     main = name + ".py"
