@@ -182,6 +182,17 @@ void ChunkPool::Recycle(ChunkHeader* chunk) noexcept {
   if (lock.held() && file_.base() != nullptr) Push(idle_, chunk);
 }
 
+bool ChunkPool::IsActivityBody(const uint8_t* body) const noexcept {
+  const uint8_t* first = file_.base() + kHeaderBytes + sizeof(ChunkHeader);
+  if (file_.base() == nullptr || body < first) return false;
+  const uint64_t offset = static_cast<uint64_t>(body - first);
+  if (offset % kUnitBytes != 0 || offset / kUnitBytes >= header()->units_used.load(std::memory_order_acquire)) {
+    return false;
+  }
+  const ChunkHeader* chunk = At(offset / kUnitBytes);
+  return chunk->magic == kChunkMagic && chunk->kind == ChunkKind::kActivity;
+}
+
 void ChunkPool::ReserveAhead() noexcept {
   BoundedLock lock(lock_);
   if (!lock.held() || is_closed_) return;

@@ -56,6 +56,8 @@ class ChunkPool {
   // kMaxListedActivity. Lock-free.
   ChunkHeader* ActivityChunk(uint32_t i) const noexcept;
   void Recycle(ChunkHeader* chunk) noexcept;
+  // Whether `body` is the body of one of this file's activity chunks. Lock-free.
+  bool IsActivityBody(const uint8_t* body) const noexcept;
 
   // Reserves some space ahead of need.
   void ReserveAhead() noexcept;

@@ -136,7 +136,7 @@ class SpoolWriter {
   // The same for losses of a known interval.
   void CountLoss(LossCounter counter, uint64_t count, int64_t first_ns, int64_t last_ns) noexcept;
 
-  // Activity buffers. Lend: a zeroed buffer, null if none can be had. Deliver: called with what Lend gave.
+  // Activity buffers. Lend: a zeroed buffer, null if none can be had. Deliver: ignores what Lend did not give.
   // NextDelivered, MarkTranscribed and Recycle: by one thread, the one that transcribes.
   uint8_t* LendActivity(size_t* bytes) noexcept;
   void DeliverActivity(uint8_t* buffer, size_t valid_bytes) noexcept;

@@ -143,8 +143,11 @@ uint8_t* SpoolWriter::LendActivity(size_t* bytes) noexcept {
 }
 
 void SpoolWriter::DeliverActivity(uint8_t* buffer, size_t valid_bytes) noexcept {
-  if (buffer == nullptr) return;
+  // A buffer that another tool lent to CUPTI before us comes back to us too; it is not ours to touch.
+  if (!pool_.IsActivityBody(buffer)) return;
   ChunkHeader* chunk = ChunkOf(buffer);
+  if (chunk->state.load(std::memory_order_acquire) != ActivityState::kLent) return;
+  if (valid_bytes > BodyBytesOf(*chunk)) valid_bytes = BodyBytesOf(*chunk);
   chunk->committed_bytes.store(static_cast<uint32_t>(valid_bytes), std::memory_order_relaxed);
   chunk->last_ns.store(now_ns_(), std::memory_order_relaxed);
   chunk->state.store(ActivityState::kDelivered, std::memory_order_release);

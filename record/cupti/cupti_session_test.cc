@@ -34,14 +34,14 @@ constexpr auto kLaunchCall = CUPTI_RUNTIME_TRACE_CBID_cudaLaunchKernel_v7000;
 int64_t g_now_ns = 0;  // 0: the real clock
 int64_t TestNowNs() { return g_now_ns != 0 ? g_now_ns : RawNowNs(); }
 
-uint32_t g_stacks_taken = 0;
+std::atomic<uint32_t> g_stacks_taken{0};
 bool g_profiler_started = false;
 
 class SessionTest : public testing::Test {
  protected:
   void SetUp() override {
     g_now_ns = 0;
-    g_stacks_taken = 0;
+    g_stacks_taken.store(0);
     char pattern[] = "/tmp/cupti_session_test.XXXXXX";
     folder_ = mkdtemp(pattern);
   }
@@ -281,7 +281,7 @@ TEST_F(SessionTest, NestedDriverCallSharesItsCallersStack) {
   EXPECT_EQ(calls[0]->depth, 1);
   EXPECT_EQ(calls[1]->depth, 0);
   EXPECT_EQ(calls[0]->stack_id, calls[1]->stack_id);
-  EXPECT_EQ(g_stacks_taken, 1u);
+  EXPECT_EQ(g_stacks_taken.load(), 1u);
 }
 
 TEST_F(SessionTest, DriverLaunchWithinARuntimeLaunchIsDropped) {
@@ -332,7 +332,7 @@ TEST_F(SessionTest, QuerySpinIsThinnedOut) {
   ASSERT_LT(calls.size(), 700u);
   for (uint32_t i = 0; i < 32; ++i) EXPECT_EQ(calls[i]->correlation_id, i + 1);
   EXPECT_EQ(calls.back()->return_value, 0);
-  EXPECT_EQ(g_stacks_taken, 1u);
+  EXPECT_EQ(g_stacks_taken.load(), 1u);
   EXPECT_NE(calls[15]->stack_id, 0u);
 }
 

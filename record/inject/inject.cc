@@ -47,7 +47,12 @@ Recorder* TheRecorder() {
 #define SH_EXPORTED extern "C" __attribute__((visibility("default")))
 
 SH_EXPORTED int InitializeInjection(void) {
-  if (Recorder* recorder = TheRecorder()) recorder->StartCupti();
+  if (Recorder* recorder = TheRecorder()) {
+    recorder->StartCupti();
+    // Exit handlers run last in, first out: NVTX may have made the recorder before CUPTI and the driver were there, and
+    // their handlers must come after the last flush.
+    atexit(FinishAtExit);
+  }
   return 1;
 }
 

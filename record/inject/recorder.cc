@@ -110,8 +110,8 @@ void Recorder::StartThread() noexcept {
 
 void Recorder::OnWindow(bool is_on) noexcept {
   session_.SetRecording(is_on);
-  // Light records no ranges of its own accord, but a window or a count per range needs them.
-  nvtx_.SetRecording(is_on);
+  // Light leaves NVTX out; the operators that were asked for come as ranges.
+  nvtx_.SetRecording(is_on && (options_.mode != capture::spool::Mode::kLight || options_.has_operators));
 }
 
 void Recorder::StartCupti() noexcept {

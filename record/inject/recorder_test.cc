@@ -155,6 +155,20 @@ TEST_F(RecorderTest, RangeOpensTheWindowForCallsAndItself) {
   EXPECT_EQ(records.Of<WindowRecord>(RecordType::kWindow).size(), 2u);
 }
 
+TEST_F(RecorderTest, LightLeavesRangesOutButWindowsSeeThem) {
+  options_.mode = Mode::kLight;
+  options_.window.range = "step";
+  Start();
+  StartCupti();
+  Sync();
+  recorder_->nvtx().Push({.text = "step"});
+  Sync();
+  recorder_->nvtx().Pop(0);
+  const SpoolRecords records = Finish();
+  EXPECT_EQ(records.Of<HostCallRecord>(RecordType::kHostCall).size(), 1u);
+  EXPECT_TRUE(records.Of<RangeRecord>(RecordType::kRange).empty());
+}
+
 TEST_F(RecorderTest, ProfilerCallsCountOnlyIfAsked) {
   const auto profiler = [&](CUpti_CallbackId cbid) { fake_->Call(CUPTI_CB_DOMAIN_RUNTIME_API, cbid, nullptr, 0, 900); };
   Start();
