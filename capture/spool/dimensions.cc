@@ -7,6 +7,7 @@
 #include <cstring>
 
 #include "capture/spool/range_pairs.h"
+#include "capture/spool/time_difference.h"
 
 namespace stallhound::capture::spool {
 namespace {
@@ -65,9 +66,9 @@ void Dimensions::AddProcess(const ProcessSpool& spool, const ProcessIds& ids) {
   row.rank = Number(ValueOf(dictionary, "env.RANK"));
   const std::string_view program = ValueOf(dictionary, "process.name");
   if (!program.empty()) row.name = strings_.Intern(program);
-  row.start_ns = header.open_ns - ids.zero_ns;
+  row.start_ns = TimeDifference(header.open_ns, ids.zero_ns);
   const int64_t end_ns = std::max({header.close_ns.load(), header.heartbeat_ns.load(), spool.last_ns()});
-  if (end_ns > 0) row.end_ns = end_ns - ids.zero_ns;
+  if (end_ns > 0) row.end_ns = TimeDifference(end_ns, ids.zero_ns);
   row.clean_exit = spool.is_clean();
   row.gpu_clock_error_ns = spool.gpu_clock_error_ns();
   row.self_ns = static_cast<int64_t>(header.callback_ns.load());
@@ -199,8 +200,8 @@ void Dimensions::AddLosses(const ProcessSpool& spool, const ProcessIds& ids) {
     row.counter = entry.counter;
     row.count = entry.count;
     row.process_id = ids.process_id;
-    if (entry.first_ns > 0) row.start_ns = entry.first_ns - ids.zero_ns;
-    if (entry.last_ns > 0) row.end_ns = entry.last_ns - ids.zero_ns;
+    if (entry.first_ns > 0) row.start_ns = TimeDifference(entry.first_ns, ids.zero_ns);
+    if (entry.last_ns > 0) row.end_ns = TimeDifference(entry.last_ns, ids.zero_ns);
     const std::string_view detail = spool.dictionary().String(entry.detail);
     if (!detail.empty()) row.detail = strings_.Intern(detail);
     losses_.Append(row);
@@ -222,7 +223,7 @@ void Dimensions::AddWindows(const ProcessSpool& spool, const ProcessIds& ids) {
                    [](const WindowRecord& a, const WindowRecord& b) { return a.time_ns < b.time_ns; });
   std::optional<WindowRow> off;
   for (const WindowRecord& record : records) {
-    const int64_t time_ns = record.time_ns - ids.zero_ns;
+    const int64_t time_ns = TimeDifference(record.time_ns, ids.zero_ns);
     if (record.is_on == 0 && !off.has_value()) {
       off.emplace();
       off->start_ns = time_ns;

@@ -5,6 +5,7 @@
 #include "base/status_macros.h"
 #include "capture/api/api_class.h"
 #include "capture/spool/salvage.h"
+#include "capture/spool/time_difference.h"
 
 namespace stallhound::capture::spool {
 namespace {
@@ -187,7 +188,7 @@ void ProcessSpool::IndexCall(const HostCallRecord& call) {
   int64_t& last_ns = last_of_thread_[call.thread_index];
   last_ns = std::max(last_ns, call.end_ns);
   if (call.correlation_id == 0 || call.thread_index == 0 || !IsLaunch(ClassOf(call))) return;
-  const int64_t duration_ns = std::clamp<int64_t>(call.end_ns - call.start_ns, 0, UINT32_MAX);
+  const int64_t duration_ns = std::clamp<int64_t>(TimeDifference(call.end_ns, call.start_ns), 0, UINT32_MAX);
   launches_.Add(call.correlation_id, {call.start_ns, static_cast<uint32_t>(duration_ns), call.thread_index});
 }
 
@@ -225,15 +226,15 @@ absl::Status ProcessSpool::CheckGpuWork() {
       ++orphan_count;
       return;
     }
-    int64_t error_ns = std::max<int64_t>(launch->start_ns - work.start_ns, 0);
-    const int64_t launched_ns = launch->start_ns + launch->duration_ns;
+    int64_t error_ns = std::max<int64_t>(TimeDifference(launch->start_ns, work.start_ns), 0);
+    const int64_t launched_ns = TimeDifference(launch->start_ns, -int64_t{launch->duration_ns});
     for (uint32_t stream_id : {work.stream_id, kNone32}) {
       const auto syncs = syncs_.find(StreamKey(work.context_id, stream_id));
       if (syncs == syncs_.end()) continue;
       const auto sync =
           std::lower_bound(syncs->second.begin(), syncs->second.end(), launched_ns,
                            [](const SyncRecord& record, int64_t time_ns) { return record.start_ns < time_ns; });
-      if (sync != syncs->second.end()) error_ns = std::max(error_ns, work.end_ns - sync->end_ns);
+      if (sync != syncs->second.end()) error_ns = std::max(error_ns, TimeDifference(work.end_ns, sync->end_ns));
     }
     violation_count += error_ns > 0;
     gpu_clock_error_ns_ = std::max(gpu_clock_error_ns_.value_or(0), error_ns);

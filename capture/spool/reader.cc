@@ -14,6 +14,7 @@
 #include "capture/spool/process_spool.h"
 #include "capture/spool/row_builder.h"
 #include "capture/spool/run_merger.h"
+#include "capture/spool/time_difference.h"
 
 namespace stallhound::capture {
 namespace spool {
@@ -24,7 +25,7 @@ constexpr int64_t kSameBootNs = 50'000'000;
 
 constexpr const char* kModeNames[] = {"light", "default", "full"};
 
-int64_t WallOffset(const FileHeader& header) { return header.open_realtime_ns - header.open_ns; }
+int64_t WallOffset(const FileHeader& header) { return TimeDifference(header.open_realtime_ns, header.open_ns); }
 
 struct Process {
   std::unique_ptr<ProcessSpool> spool;
@@ -44,9 +45,10 @@ class SpoolReader : public CaptureReader {
     const int64_t reference = WallOffset(spools.front()->header());
     for (auto& spool : spools) {
       const int64_t own = WallOffset(spool->header());
-      const int64_t offset = std::abs(own - reference) < kSameBootNs ? reference : own;
-      ProcessIds ids = dimensions_.Add(*spool, *info_.epoch_ns - offset);
-      info_.end_ns = std::max(info_.end_ns, spool->last_ns() - ids.zero_ns);
+      const int64_t apart_ns = TimeDifference(own, reference);
+      const int64_t offset = -kSameBootNs < apart_ns && apart_ns < kSameBootNs ? reference : own;
+      ProcessIds ids = dimensions_.Add(*spool, TimeDifference(*info_.epoch_ns, offset));
+      info_.end_ns = std::max(info_.end_ns, TimeDifference(spool->last_ns(), ids.zero_ns));
       processes_.push_back({std::move(spool), std::move(ids)});
     }
     return dimensions_.status();
@@ -87,7 +89,9 @@ class SpoolReader : public CaptureReader {
     for (const auto& spool : spools) {
       const FileHeader& header = spool->header();
       for (size_t i = 0; i < sizeof uuid; ++i) uuid[i] = static_cast<uint8_t>(uuid[i] ^ header.uuid[i]);
-      start_ns = std::min(start_ns, std::min(header.open_ns, spool->first_ns()) + WallOffset(header));
+      start_ns = std::min(start_ns,
+                          TimeDifference(header.open_realtime_ns,
+                                         TimeDifference(header.open_ns, std::min(header.open_ns, spool->first_ns()))));
       has_gpu =
           has_gpu || header.gpu_state.load() == GpuState::kRecording || header.gpu_state.load() == GpuState::kLost;
       NoteGpuState(header);
@@ -138,7 +142,7 @@ class SpoolReader : public CaptureReader {
     for (size_t i = 0; i < processes_.size(); ++i) {
       for (const IndexedChunk& chunk : processes_[i].spool->chunks()) {
         const int64_t first_ns = chunk.first_ns[StreamedIndex(type)];
-        if (first_ns != INT64_MAX) refs.push_back({first_ns - processes_[i].ids.zero_ns, &chunk, i});
+        if (first_ns != INT64_MAX) refs.push_back({TimeDifference(first_ns, processes_[i].ids.zero_ns), &chunk, i});
       }
     }
     std::stable_sort(refs.begin(), refs.end(),

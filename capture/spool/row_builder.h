@@ -9,6 +9,7 @@
 
 #include "capture/reader.h"
 #include "capture/spool/process_spool.h"
+#include "capture/spool/time_difference.h"
 
 namespace stallhound::capture::spool {
 
@@ -38,7 +39,7 @@ class RowBuilder {
   bool Build(const RecordHeader* record, OverheadRow& row);
 
   uint32_t ThreadOf(uint32_t thread_index) const;
-  int64_t Time(int64_t raw_ns) const { return raw_ns - ids_.zero_ns; }
+  int64_t Time(int64_t raw_ns) const { return TimeDifference(raw_ns, ids_.zero_ns); }
 
  private:
   struct Api {
