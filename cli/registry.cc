@@ -1,5 +1,6 @@
 #include "cli/registry.h"
 
+#include "cli/commands/captures_command.h"
 #include "cli/commands/doctor_command.h"
 #include "cli/commands/env_command.h"
 #include "cli/commands/import_command.h"
@@ -12,6 +13,7 @@ void AddAllCommands(CommandRegistry& registry) {
   AddDoctorCommand(registry);
   AddEnvCommand(registry);
   AddQueryCommand(registry);
+  AddCapturesCommand(registry);
   AddImportCommand(registry);
   AddPruneCommand(registry);
 }

@@ -10,7 +10,7 @@
 
 namespace stallhound::testing {
 
-TempDir::TempDir() : path_(::testing::TempDir() + "/stallhound-XXXXXX") {
+TempDir::TempDir() : path_((std::filesystem::path(::testing::TempDir()) / "stallhound-XXXXXX").string()) {
   if (mkdtemp(path_.data()) == nullptr) {
     ADD_FAILURE() << "no temporary folder like " << path_;
     abort();
