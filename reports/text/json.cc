@@ -1,0 +1,288 @@
+#include <optional>
+
+#include "base/json_writer.h"
+#include "capture/enum_names.h"
+#include "reports/text/counts_text.h"
+#include "reports/text/hunt_text.h"
+
+namespace stallhound::reports {
+namespace {
+
+constexpr int kJsonVersion = 1;
+
+const char* SeverityName(capture::LossSeverity severity) {
+  switch (severity) {
+    case capture::LossSeverity::kNote:
+      return "note";
+    case capture::LossSeverity::kLoss:
+      return "loss";
+    case capture::LossSeverity::kFatal:
+      return "fatal";
+  }
+  return "invalid";
+}
+
+// Writes "key": [item, ...]; an item is written by write(item).
+template <typename Items, typename Write>
+void List(JsonWriter& json, std::string_view key, const Items& items, Write&& write) {
+  json.Key(key);
+  json.BeginArray();
+  for (const auto& item : items) write(item);
+  json.EndArray();
+}
+
+void Strings(JsonWriter& json, std::string_view key, const std::vector<std::string>& texts) {
+  List(json, key, texts, [&](const std::string& text) { json.String(text); });
+}
+
+void WriteFrame(JsonWriter& json, const analysis::Frame& frame) {
+  json.BeginObject();
+  json.Field("kind", capture::EnumName(frame.kind));
+  json.Field("file", frame.file);
+  json.Field("line", frame.line);
+  json.Field("function", frame.function);
+  json.Field("module", frame.module);
+  json.Field("module_offset", frame.module_offset);
+  json.Field("is_user", frame.is_user);
+  json.EndObject();
+}
+
+void FrameField(JsonWriter& json, std::string_view key, const std::optional<analysis::Frame>& frame) {
+  json.Key(key);
+  if (frame) {
+    WriteFrame(json, *frame);
+  } else {
+    json.Null();
+  }
+}
+
+void WriteCopies(JsonWriter& json, const std::vector<analysis::CopySummary>& copies) {
+  List(json, "copies", copies, [&](const analysis::CopySummary& copy) {
+    const auto kind = [](const std::optional<capture::MemoryKind>& memory) {
+      return memory ? std::optional(capture::EnumName(*memory)) : std::nullopt;
+    };
+    json.BeginObject();
+    json.Field("direction", capture::EnumName(copy.direction));
+    json.Field("source_kind", kind(copy.source_kind));
+    json.Field("target_kind", kind(copy.target_kind));
+    json.Field("count", copy.count);
+    json.Field("bytes", copy.bytes);
+    json.EndObject();
+  });
+}
+
+void WriteCost(JsonWriter& json, const analysis::Cost& cost) {
+  json.Key("cost");
+  json.BeginObject();
+  json.Field("stall_count", cost.stall_count);
+  json.Field("blocked_ns", cost.blocked_ns);
+  json.Field("idle_ns", cost.idle_ns);
+  json.Field("idle_compute_ns", cost.idle_compute_ns);
+  json.Field("idle_return_ns", cost.idle_return_ns);
+  json.Field("idle_host_ns", cost.idle_host_ns);
+  json.Field("idle_launch_ns", cost.idle_launch_ns);
+  json.Field("no_later_work_count", cost.no_later_work_count);
+  json.EndObject();
+}
+
+void WriteSite(JsonWriter& json, const analysis::Site& site) {
+  json.BeginObject();
+  json.Field("kind", std::string_view(analysis::SiteKindName(site.kind)));
+  Strings(json, "apis", site.apis);
+  json.Field("count", site.count);
+  json.Field("count_per_occurrence", site.count_per_occurrence);
+  json.Field("call_ns", site.call_ns);
+  WriteCost(json, site.cost);
+  WriteCopies(json, site.copies);
+  json.Field("unknown_kind_copy_count", site.unknown_kind_copy_count);
+  FrameField(json, "innermost_user", site.innermost_user);
+  FrameField(json, "outermost_user", site.outermost_user);
+  FrameField(json, "innermost", site.innermost);
+  json.Field("native_symbol", site.native_symbol);
+  List(json, "stack", site.stack, [&](const analysis::Frame& frame) { WriteFrame(json, frame); });
+  json.Field("stack_count", site.stack_count);
+  Strings(json, "threads", site.threads);
+  json.Field("confidence", std::string_view(analysis::ConfidenceName(site.confidence)));
+  json.EndObject();
+}
+
+void WriteCapture(JsonWriter& json, const analysis::CaptureSummary& capture) {
+  json.Key("capture");
+  json.BeginObject();
+  json.Field("uuid", capture.uuid);
+  json.Field("format", capture.format);
+  json.Field("format_version", capture.format_version);
+  json.Field("producer", capture.producer);
+  json.Field("mode", capture.mode);
+  json.Field("duration_ns", capture.duration_ns);
+  json.EndObject();
+}
+
+void WriteLosses(JsonWriter& json, const std::vector<analysis::LossSummary>& losses) {
+  List(json, "losses", losses, [&](const analysis::LossSummary& loss) {
+    json.BeginObject();
+    json.Field("id", loss.id);
+    json.Field("meaning", loss.meaning);
+    json.Field("severity", std::string_view(SeverityName(loss.severity)));
+    json.Field("count", loss.count);
+    json.Field("pid", loss.pid);
+    json.Field("start_ns", loss.start_ns);
+    json.Field("end_ns", loss.end_ns);
+    json.Field("detail", loss.detail);
+    json.Field("affects_counts", loss.affects_counts);
+    json.Field("affects_costs", loss.affects_costs);
+    json.EndObject();
+  });
+}
+
+void WriteContext(JsonWriter& json, const analysis::HuntReport& report) {
+  List(json, "totals", report.totals, [&](const analysis::KindTotal& total) {
+    json.BeginObject();
+    json.Field("kind", std::string_view(analysis::SiteKindName(total.kind)));
+    json.Field("count", total.count);
+    json.Field("count_per_occurrence", total.count_per_occurrence);
+    json.Field("call_ns", total.call_ns);
+    WriteCost(json, total.cost);
+    json.EndObject();
+  });
+  List(json, "ranges", report.ranges, [&](const analysis::RangeSummary& range) {
+    json.BeginObject();
+    json.Field("name", range.name);
+    json.Field("occurrence_count", range.occurrence_count);
+    json.Field("total_ns", range.total_ns);
+    json.Field("is_overlapping", range.is_overlapping);
+    json.Field("is_measured", range.is_measured);
+    json.EndObject();
+  });
+  List(json, "processes", report.processes, [&](const analysis::ProcessSummary& process) {
+    json.BeginObject();
+    json.Field("pid", process.pid);
+    json.Field("rank", process.rank);
+    json.Field("duration_ns", process.duration_ns);
+    json.Field("clean_exit", process.clean_exit);
+    json.Field("gpu_clock_error_ns", process.gpu_clock_error_ns);
+    json.Field("self_ns", process.self_ns);
+    json.EndObject();
+  });
+  List(json, "devices", report.devices, [&](const analysis::DeviceSummary& device) {
+    json.BeginObject();
+    json.Field("device_id", device.device_id);
+    json.Field("name", device.name);
+    json.Field("sm_count", device.sm_count);
+    json.Field("memory_bytes", device.memory_bytes);
+    json.EndObject();
+  });
+  json.Key("environment");
+  json.BeginObject();
+  for (const analysis::EnvironmentEntry& entry : report.environment) json.Field(entry.key, entry.value);
+  json.EndObject();
+}
+
+void WriteCounts(JsonWriter& json, const analysis::EventCounts& counts) {
+  json.Field("kernel_count", counts.kernel_count);
+  json.Field("graph_launch_count", counts.graph_launch_count);
+  json.Key("sync_points");
+  if (counts.sync_points) {
+    json.BeginObject();
+    for (int kind = 0; kind < analysis::kSiteKindCount; ++kind) {
+      const auto site_kind = static_cast<analysis::SiteKind>(kind);
+      if (analysis::IsSyncPoint(site_kind)) json.Field(analysis::SiteKindName(site_kind), counts.SyncPoints(site_kind));
+    }
+    json.EndObject();
+  } else {
+    json.Null();
+  }
+  if (counts.copies) {
+    WriteCopies(json, *counts.copies);
+  } else {
+    json.Key("copies");
+    json.Null();
+  }
+  json.Field("memset_count", counts.memset_count);
+  json.Field("memset_bytes", counts.memset_bytes);
+  json.Field("device_allocate_count", counts.device_allocate_count);
+  json.Field("device_free_count", counts.device_free_count);
+  json.Field("host_allocate_count", counts.host_allocate_count);
+  json.Field("host_free_count", counts.host_free_count);
+  json.Field("host_register_count", counts.host_register_count);
+  json.Field("virtual_memory_count", counts.virtual_memory_count);
+  json.Field("stream_ordered_count", counts.stream_ordered_count);
+}
+
+}  // namespace
+
+std::string HuntJson(const analysis::HuntReport& report, const RunOutcome& outcome) {
+  std::string text;
+  JsonWriter json(&text, 1);
+  json.BeginObject();
+  json.Field("version", kJsonVersion);
+  json.Key("program");
+  json.BeginObject();
+  json.Field("exit_code", outcome.program_exit_code);
+  json.Field("signal", outcome.program_signal);
+  json.EndObject();
+  json.Field("verdict_exit_code", outcome.verdict_exit_code);
+  WriteCapture(json, report.capture);
+  json.Field("range", report.range);
+  json.Field("occurrence_count", report.occurrence_count);
+  json.Field("sync_point_count", report.sync_point_count);
+  json.Field("unknown_kind_copy_count", report.unknown_kind_copy_count);
+  json.Field("counts_complete", report.counts_complete);
+  json.Field("costs_complete", report.costs_complete);
+  List(json, "sites", report.sites, [&](const analysis::Site& site) { WriteSite(json, site); });
+  WriteContext(json, report);
+  WriteLosses(json, report.losses);
+  Strings(json, "notes", report.notes);
+  json.Key("constants");
+  json.BeginObject();
+  json.Field("stall_minimum_ns", analysis::kStallMinimumNs);
+  json.Field("stall_return_ns", analysis::kStallReturnNs);
+  json.Field("query_spin_minimum_ns", analysis::kQuerySpinMinimumNs);
+  json.Field("query_spin_minimum_count", analysis::kQuerySpinMinimumCount);
+  json.EndObject();
+  json.EndObject();
+  json.Finish().IgnoreError();  // appending to a string cannot fail
+  return text + "\n";
+}
+
+std::string CountsJson(const analysis::CountsReport& report) {
+  std::string text;
+  JsonWriter json(&text, 1);
+  json.BeginObject();
+  json.Field("version", kJsonVersion);
+  WriteCapture(json, report.capture);
+  json.Field("range", report.range);
+  json.Field("counts_complete", report.counts_complete);
+  json.Key("total");
+  json.BeginObject();
+  WriteCounts(json, report.total);
+  json.EndObject();
+  List(json, "spans", report.spans, [&](const analysis::CountsSpan& span) {
+    json.BeginObject();
+    json.Field("pid", span.pid);
+    json.Field("rank", span.rank);
+    json.Field("index", span.index);
+    json.Field("start_ns", span.start_ns);
+    json.Field("end_ns", span.end_ns);
+    WriteCounts(json, span.counts);
+    List(json, "site_counts", span.site_counts, [&](int64_t count) { json.Int(count); });
+    json.EndObject();
+  });
+  List(json, "sites", report.sites, [&](const analysis::CountsSite& site) {
+    json.BeginObject();
+    json.Field("kind", std::string_view(analysis::SiteKindName(site.kind)));
+    Strings(json, "apis", site.apis);
+    json.Field("count", site.count);
+    FrameField(json, "innermost_user", site.innermost_user);
+    json.Field("native_symbol", site.native_symbol);
+    json.EndObject();
+  });
+  json.Field("unplaced_count", report.unplaced_count);
+  WriteLosses(json, report.losses);
+  Strings(json, "notes", report.notes);
+  json.EndObject();
+  json.Finish().IgnoreError();  // appending to a string cannot fail
+  return text + "\n";
+}
+
+}  // namespace stallhound::reports
