@@ -1,8 +1,10 @@
 #include "cli/registry.h"
 
 #include "cli/commands/captures_command.h"
+#include "cli/commands/counts_command.h"
 #include "cli/commands/doctor_command.h"
 #include "cli/commands/env_command.h"
+#include "cli/commands/hunt_command.h"
 #include "cli/commands/import_command.h"
 #include "cli/commands/prune_command.h"
 #include "cli/commands/query_command.h"
@@ -10,8 +12,10 @@
 namespace stallhound::cli {
 
 void AddAllCommands(CommandRegistry& registry) {
+  AddHuntCommand(registry);
   AddDoctorCommand(registry);
   AddEnvCommand(registry);
+  AddCountsCommand(registry);
   AddQueryCommand(registry);
   AddCapturesCommand(registry);
   AddImportCommand(registry);

@@ -1,0 +1,207 @@
+#include "cli/commands/hunt_command.h"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <CLI/CLI.hpp>
+#include <exception>
+#include <filesystem>
+#include <memory>
+#include <optional>
+#include <utility>
+
+#include "base/clock.h"
+#include "base/status_macros.h"
+#include "cli/child.h"
+#include "cli/exit_code.h"
+#include "cli/home.h"
+#include "cli/hunt_report.h"
+#include "cli/install_paths.h"
+#include "cli/interrupt.h"
+#include "cli/no_spool.h"
+#include "cli/recording_options.h"
+
+namespace stallhound::cli {
+namespace {
+
+constexpr char kDetails[] =
+    R"help(Runs COMMAND with the recorder and says which lines make the host wait for the GPU and what that costs.
+The program's input, output, signals and exit code stay its own: the report goes to stderr (or to
+--output), and stallhound ends as the program did. Its own failures only warn. With --strict it ends
+with 5 if the recording is incomplete, unless the program failed. A COMMAND that can't be started is
+127 or 126, as in a shell. The recording is kept as a capture in $STALLHOUND_HOME (./.stallhound).
+
+With --from it reports on what was recorded before: spools (of `stallhound env`), a capture (a file or
+the beginning of a uuid), or a file of another tool. Then the report goes to stdout.
+
+Times are such as 20ms or 10s, sizes such as 512MiB.
+
+Examples:
+  stallhound hunt -- python train.py
+  stallhound hunt --mode light --format json --output report.json -- ./app --steps 100
+  stallhound hunt --range step -- python train.py          # per occurrence of the NVTX range "step"
+  stallhound hunt --window-range step --window-steps 10-20 -- python train.py
+  stallhound hunt --delay 30s --duration 5s -- python serve.py
+  stallhound hunt --format html --output report.html --from a1b2c3)help";
+
+struct HuntCommandOptions {
+  RecordingOptions recording;
+  HuntReportOptions report;
+  std::vector<std::string> from;
+  std::string exit_code;  // "program", "verdict" or empty: as --strict says
+};
+
+// What a program needs to be recorded.
+struct Recorder {
+  std::string path;
+  std::string spool_folder;
+  Variables variables;
+};
+
+absl::StatusOr<Recorder> Prepare(const HuntCommandOptions& options, Console& console) {
+  Recorder recorder;
+  SH_ASSIGN_OR_RETURN(recorder.path, FindRecorder());
+  SH_ASSIGN_OR_RETURN(recorder.spool_folder, NewSpoolFolder(HomeFolder(), SystemClock().RealtimeNs()));
+  SH_ASSIGN_OR_RETURN(recorder.variables, RecordingVariables(options.recording, recorder.path, recorder.spool_folder));
+  for (const std::string& warning : ResolveInjectionConflicts(options.recording, recorder.variables)) {
+    console.Warn(warning);
+  }
+  return recorder;
+}
+
+// Better now than after a run of hours.
+absl::Status CheckBeforeTheRun(const HuntCommandOptions& options) {
+  SH_RETURN_IF_ERROR(RecordingVariables(options.recording, "", "").status());
+  const std::string& output = options.report.report.output;
+  if (output.empty() || output == "-") return absl::OkStatus();
+  const std::string folder = std::filesystem::path(output).parent_path().string();
+  if (access(folder.empty() ? "." : folder.c_str(), W_OK | X_OK) == 0) return absl::OkStatus();
+  return UsageError(fmt::format("--output: no file can be written in the folder of '{}'", output));
+}
+
+// Report first, because somebody waits for it; whatever it says, the recording is kept.
+absl::StatusOr<int> ReportAndSave(const HuntReportOptions& options, const std::vector<std::string>& spools,
+                                  const ChildEnd& end, Console& console) {
+  const std::string home = HomeFolder();
+  SH_ASSIGN_OR_RETURN(OpenedRecording recording, OpenRecording(home, spools));
+  const absl::StatusOr<int> verdict = ReportHunt(options, recording, end, console);
+  SH_RETURN_IF_ERROR(CheckInterrupt());
+  if (!recording.spools.empty()) {
+    const absl::StatusOr<std::string> path = SaveCapture(home, recording, console);
+    if (!path.ok() && verdict.ok()) return path.status();
+    if (path.ok()) console.Note("capture: " + *path);
+  }
+  return verdict;
+}
+
+// The same for the spools of a program just run: nothing that goes wrong here may end us. Returns the verdict's code.
+int ProcessRun(const HuntReportOptions& options, const Recorder& recorder, const ChildEnd& end, Console& console) {
+  absl::StatusOr<int> verdict = absl::UnknownError("");
+  try {
+    verdict = ReportAndSave(options, {recorder.spool_folder}, end, console);
+  } catch (const std::exception& error) {
+    verdict = absl::InternalError(fmt::format("unexpected exception: {}", error.what()));
+  }
+  if (verdict.ok()) return *verdict;
+  console.Warn(fmt::format("{}; the spools are kept: stallhound hunt --from {}",
+                           std::string(verdict.status().message()), recorder.spool_folder));
+  return ExitCodeOf(verdict.status());
+}
+
+void RemoveSpools(const std::string& folder) {
+  for (const Recording& recording : ListRecordings(HomeFolder())) {
+    if (recording.path == folder && recording.is_live) return;
+  }
+  std::error_code ignored;
+  std::filesystem::remove_all(folder, ignored);
+}
+
+int FinishRun(const HuntCommandOptions& options, const std::vector<std::string>& argv, const Recorder& recorder,
+              const ChildEnd& end, Console& console) {
+  if (SpoolFiles(recorder.spool_folder).empty()) {
+    for (const std::string& reason : ExplainNoSpool({argv, end, recorder.path, recorder.spool_folder})) {
+      console.Warn("nothing was recorded: " + reason);
+    }
+    RemoveSpools(recorder.spool_folder);
+    return kExitEnvironment;
+  }
+  if (const absl::Status flushed = console.Flush(); !flushed.ok()) console.Warn(std::string(flushed.message()));
+  const ChildEnd processed = RunForked([&] { return ProcessRun(options.report, recorder, end, console); });
+  if (processed.signal) {
+    console.Warn(fmt::format("the analysis was ended by signal {}; the spools are kept: stallhound hunt --from {}",
+                             *processed.signal, recorder.spool_folder));
+    return kExitInternal;
+  }
+  const bool is_kept = *processed.exit_code == kExitFine || *processed.exit_code == kExitInconclusive;
+  if (is_kept) RemoveSpools(recorder.spool_folder);
+  return *processed.exit_code;
+}
+
+// Ends as the program did, or with the verdict (design: exit codes).
+int ChooseEnd(const HuntCommandOptions& options, const ChildEnd& end, int verdict, Console& console) {
+  const bool has_failed = end.signal || *end.exit_code != 0;
+  const bool is_verdicts =
+      options.exit_code == "verdict" || (options.exit_code.empty() && options.report.strict && !has_failed);
+  if (is_verdicts) return verdict;
+  if (end.signal) {
+    console.Flush().IgnoreError();
+    EndBySignal(*end.signal);
+    return 128 + *end.signal;
+  }
+  return *end.exit_code;
+}
+
+absl::StatusOr<int> HuntProgram(const HuntCommandOptions& options, CommandContext& context) {
+  Console& console = context.console;
+  SH_RETURN_IF_ERROR(CheckBeforeTheRun(options));
+  const absl::StatusOr<Recorder> recorder = Prepare(options, console);
+  if (!recorder.ok()) {
+    console.Warn(fmt::format("the program runs without being recorded: {}", std::string(recorder.status().message())));
+  }
+  SH_RETURN_IF_ERROR(console.Flush());
+  const absl::StatusOr<ChildEnd> end = RunChild(context.program, recorder.ok() ? recorder->variables : Variables());
+  if (!end.ok()) {
+    if (recorder.ok()) RemoveSpools(recorder->spool_folder);
+    console.Err(fmt::format("stallhound: error: {}\n", std::string(end.status().message())));
+    return absl::IsNotFound(end.status()) ? kExitNotFound : kExitNotExecutable;
+  }
+  const int verdict = recorder.ok() ? FinishRun(options, context.program, *recorder, *end, console) : kExitEnvironment;
+  return ChooseEnd(options, *end, verdict, console);
+}
+
+absl::StatusOr<int> RunHuntCommand(const HuntCommandOptions& options, CommandContext& context) {
+  if (options.from.empty() && context.program.empty()) {
+    return UsageError("what shall be hunted? stallhound hunt -- COMMAND..., or --from SPOOLS (stallhound hunt --help)");
+  }
+  if (options.from.empty()) return HuntProgram(options, context);
+  if (!context.program.empty()) return UsageError("either --from or a program behind --, not both");
+  if (options.exit_code == "program") return UsageError("--exit-code program: with --from no program is run");
+  return ReportAndSave(options.report, options.from, {}, context.console);
+}
+
+}  // namespace
+
+void AddHuntCommand(CommandRegistry& registry) {
+  auto options = std::make_shared<HuntCommandOptions>();
+  CLI::App* command = registry.Add(
+      {
+          .name = "hunt",
+          .summary = "Find the lines that make the host wait for the GPU",
+          .usage = "[options] -- COMMAND...\n       stallhound hunt [options] --from SPOOLS...",
+          .details = kDetails,
+          .takes_program = true,
+      },
+      [options](CommandContext& context) { return RunHuntCommand(*options, context); });
+  command->add_option("--from", options->from, "Report on spools, a capture or another tool's file")
+      ->type_name("PATH");
+  AddReportOptions(*command, {"text", "markdown", "json", "html"}, options->report.report);
+  command->add_option("--range", options->report.range, "Per occurrence of this range, or NAME#7 for the 7th")
+      ->type_name("NAME");
+  command->add_flag("--strict", options->report.strict, "An incomplete recording is exit code 5");
+  command->add_option("--exit-code", options->exit_code, "End as the program did, or with the verdict")
+      ->check(CLI::IsMember({"program", "verdict"}))
+      ->type_name("WHOSE");
+  AddRecordingOptions(*command, options->recording);
+}
+
+}  // namespace stallhound::cli

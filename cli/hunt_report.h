@@ -1,0 +1,30 @@
+#pragma once
+
+// The part of a hunt behind the recording: report, verdict, capture file.
+
+#include <absl/status/statusor.h>
+
+#include <string>
+
+#include "cli/child.h"
+#include "cli/console.h"
+#include "cli/open_recording.h"
+#include "cli/report_format.h"
+
+namespace stallhound::cli {
+
+struct HuntReportOptions {
+  ReportOptions report;
+  std::string range;    // empty: the whole recording
+  bool strict = false;  // an inconclusive report is kExitInconclusive
+};
+
+// Analyses the recording and writes the report, to stderr by default if a program was run. Returns the verdict's exit
+// code. `program` is how the recorded program ended, empty if none was run.
+absl::StatusOr<int> ReportHunt(const HuntReportOptions& options, OpenedRecording& recording, const ChildEnd& program,
+                               Console& console);
+
+// Writes a recording made of spools into the home and returns the capture's path.
+absl::StatusOr<std::string> SaveCapture(const std::string& home, OpenedRecording& recording, Console& console);
+
+}  // namespace stallhound::cli
