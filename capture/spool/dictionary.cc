@@ -87,6 +87,16 @@ std::string_view Dictionary::String(uint32_t id) const {
 }
 
 uint32_t Dictionary::AddShape(ShapeRecord shape) {
+  const auto content = [](const ShapeRecord& record) {
+    // What follows the id.
+    const auto* begin = reinterpret_cast<const char*>(&record.name);
+    return std::string(begin, reinterpret_cast<const char*>(&record + 1));
+  };
+  if (shape_ids_.empty()) {
+    for (const auto& [id, known] : shapes_) shape_ids_[content(known)] = id;
+  }
+  const auto [it, is_new] = shape_ids_.try_emplace(content(shape), next_shape_id_);
+  if (!is_new) return it->second;
   shape.shape_id = next_shape_id_++;
   shapes_[shape.shape_id] = shape;
   return shape.shape_id;

@@ -35,7 +35,7 @@ class Dictionary {
   // The text of a string id; "" for 0 and for ids never written.
   std::string_view String(uint32_t id) const;
   bool HasString(uint32_t id) const { return strings_.contains(id); }
-  // Adds a shape that an undelivered buffer needed; its id.
+  // The id of an equal shape; one that an undelivered buffer needed is added.
   uint32_t AddShape(ShapeRecord shape);
 
   const absl::flat_hash_map<uint32_t, ThreadRecord>& threads() const { return threads_; }
@@ -71,7 +71,8 @@ class Dictionary {
   std::vector<GraphRecord> graphs_;
   std::vector<KeyValueRecord> key_values_;
   std::vector<Module> modules_;
-  uint32_t next_shape_id_ = 0x80000000u;  // above the recorder's own
+  absl::flat_hash_map<std::string, uint32_t> shape_ids_;  // by content; filled when AddShape is first called
+  uint32_t next_shape_id_ = 0x80000000u;                  // above the recorder's own
 };
 
 }  // namespace stallhound::capture::spool

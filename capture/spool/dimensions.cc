@@ -1,5 +1,6 @@
 #include "capture/spool/dimensions.h"
 
+#include <absl/container/flat_hash_set.h>
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -90,8 +91,8 @@ void Dimensions::AddThreads(const ProcessSpool& spool, ProcessIds& ids) {
   for (const uint32_t index : SortedKeys(threads)) {
     const ThreadRecord& thread = threads.at(index);
     std::optional<int64_t> last_ns;
-    const auto last = spool.last_of_thread().find(index);
-    if (last != spool.last_of_thread().end()) last_ns = last->second - ids.zero_ns;
+    if (!spool.is_clean()) last_ns = spool.LastDelivered(index);
+    if (last_ns.has_value()) last_ns = TimeDifference(*last_ns, ids.zero_ns);
     ids.threads[index] = add(thread.tid, spool.dictionary().String(thread.name), last_ns);
   }
   const bool has_unknown = std::any_of(spool.last_of_thread().begin(), spool.last_of_thread().end(),
@@ -121,6 +122,14 @@ void Dimensions::AddShapes(const ProcessSpool& spool, ProcessIds& ids) {
     row.dynamic_shared_bytes = shape.dynamic_shared_bytes;
     shapes_.Append(row);
     ids.shapes[id] = row.kernel_shape_id;
+  }
+  if (spool.unknown_shape_count() > 0) {
+    KernelShapeRow row;
+    row.kernel_shape_id = static_cast<uint32_t>(shapes_.size);
+    row.name = strings_.Intern("(unknown kernel)");
+    shapes_.Append(row);
+    ids.unknown_shape = row.kernel_shape_id;
+    unnamed_count += spool.unknown_shape_count();
   }
   if (unnamed_count == 0) return;
   LossRow loss;
@@ -162,13 +171,9 @@ void Dimensions::AddDevice(const Dictionary& dictionary, uint32_t process_id, in
 
 void Dimensions::AddStreams(const ProcessSpool& spool, const ProcessIds& ids) {
   const Dictionary& dictionary = spool.dictionary();
+  absl::flat_hash_set<uint64_t> known;
   const auto add = [&](uint32_t context_id, uint32_t stream_id, StreamFlag flag, std::optional<int64_t> priority) {
-    for (size_t i = 0; i < streams_.size; ++i) {
-      if (streams_.process_id[i] == ids.process_id && streams_.context_id[i] == context_id &&
-          streams_.stream_id[i] == stream_id) {
-        return;
-      }
-    }
+    if (!known.insert(uint64_t{context_id} << 32 | stream_id).second) return;
     StreamRow row;
     row.process_id = ids.process_id;
     row.context_id = context_id;

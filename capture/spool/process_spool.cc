@@ -10,13 +10,11 @@
 namespace stallhound::capture::spool {
 namespace {
 
-uint64_t StreamKey(uint32_t context_id, uint32_t stream_id) { return uint64_t{context_id} << 32 | stream_id; }
+// Records farther from the opening of the file are damaged: no call lasts a day before it, no program runs for years.
+constexpr int64_t kLongestBeforeOpenNs = int64_t{24} * 3600 * 1'000'000'000;
+constexpr int64_t kLongestRunNs = int64_t{3 * 365} * 24 * 3600 * 1'000'000'000;
 
-// When records of a streamed kind begin and end.
-struct Span {
-  int64_t start_ns;
-  int64_t end_ns;
-};
+using Span = ProcessSpool::Span;
 
 template <typename Record>
 std::optional<Span> SpanAs(const RecordHeader* header) {
@@ -29,7 +27,8 @@ std::optional<Span> SpanAs(const RecordHeader* header) {
   }
 }
 
-std::optional<Span> SpanOf(const RecordHeader* record) {
+// When a record begins and ends, as it says itself; null if it is too short or of no known kind.
+std::optional<Span> WrittenSpan(const RecordHeader* record) {
   switch (record->type) {
     case RecordType::kHostCall:
       return SpanAs<HostCallRecord>(record);
@@ -54,9 +53,11 @@ std::optional<Span> SpanOf(const RecordHeader* record) {
   }
 }
 
-bool IsLaunch(ApiClass api_class) {
+// Calls that GPU work or an event record refers to.
+bool HasWork(ApiClass api_class) {
   return api_class == ApiClass::kKernelLaunch || api_class == ApiClass::kGraphLaunch ||
-         api_class == ApiClass::kCopyAsync || api_class == ApiClass::kCopyBlocking || api_class == ApiClass::kMemset;
+         api_class == ApiClass::kCopyAsync || api_class == ApiClass::kCopyBlocking || api_class == ApiClass::kMemset ||
+         api_class == ApiClass::kEventRecord;
 }
 
 }  // namespace
@@ -77,14 +78,18 @@ absl::Status ProcessSpool::Load() {
       indexed.offset = chunk.body_offset;
       indexed.bytes = chunk.committed_bytes;
       SH_RETURN_IF_ERROR(Index(indexed));
-    } else if (chunk.kind == ChunkKind::kActivity) {
-      SH_RETURN_IF_ERROR(Salvage(chunk));
     }
+  }
+  for (const ChunkInfo& chunk : file_->chunks()) {
+    if (chunk.kind == ChunkKind::kActivity) SH_RETURN_IF_ERROR(Salvage(chunk));
   }
   if (file_->corrupt_chunk_count() > 0) CountLoss(LossCounter::kCorruptChunk, file_->corrupt_chunk_count());
   if (file_->is_truncated()) CountLoss(LossCounter::kSpoolTruncated);
-  if (!is_clean()) CountLoss(LossCounter::kKilled);
-  return CheckGpuWork();
+  // Nothing later than the last heartbeat is known of a process that was killed.
+  if (!is_clean()) CountLoss(LossCounter::kKilled, 1, header().heartbeat_ns.load());
+  SH_RETURN_IF_ERROR(CheckWork());
+  CountWorkLosses();
+  return absl::OkStatus();
 }
 
 void ProcessSpool::LoadHeaderLosses() {
@@ -95,15 +100,16 @@ void ProcessSpool::LoadHeaderLosses() {
   }
 }
 
-void ProcessSpool::CountLoss(LossCounter counter, int64_t count) {
+void ProcessSpool::CountLoss(LossCounter counter, int64_t count, int64_t first_ns, int64_t last_ns) {
   for (LossEntry& entry : losses_) {
     if (entry.counter != counter || entry.detail != 0) continue;
     entry.count += count;
+    // An interval is only known if all of its occurrences are.
+    entry.first_ns = first_ns == 0 || entry.first_ns == 0 ? 0 : std::min(entry.first_ns, first_ns);
+    entry.last_ns = last_ns == 0 || entry.last_ns == 0 ? 0 : std::max(entry.last_ns, last_ns);
     return;
   }
-  // Nothing later than the last heartbeat is known of a process that was killed.
-  const int64_t from = counter == LossCounter::kKilled ? header().heartbeat_ns.load() : 0;
-  losses_.push_back({counter, count, from, 0});
+  losses_.push_back({counter, count, first_ns, last_ns});
 }
 
 absl::Status ProcessSpool::LoadDictionary() {
@@ -131,6 +137,7 @@ absl::Status ProcessSpool::Salvage(const ChunkInfo& chunk) {
                          ? std::clamp<size_t>(chunk.committed_bytes, done, raw.size())
                          : raw.size();
   SalvagedRecords salvaged = SalvageActivity(header().layout, {raw.data() + done, end - done}, dictionary_);
+  if (salvaged.has_unknown_layout) CountLoss(LossCounter::kUnknownLayout);
   if (salvaged.count == 0) return absl::OkStatus();
   CountLoss(LossCounter::kUndeliveredRecovered, salvaged.count);
   IndexedChunk indexed;
@@ -161,35 +168,79 @@ absl::Status ProcessSpool::Index(IndexedChunk chunk) {
 
 void ProcessSpool::IndexRecord(const RecordHeader* record, IndexedChunk& chunk) {
   if (record->type == RecordType::kClock) return;
-  if (record->type == RecordType::kLoss) {
-    const auto* loss = RecordAs<LossRecord>(record);
-    if (loss == nullptr || loss->counter >= static_cast<uint32_t>(LossCounter::kCount)) {
-      return CountLoss(LossCounter::kCorruptRecord);
-    }
-    losses_.push_back({static_cast<LossCounter>(loss->counter), static_cast<int64_t>(loss->count), loss->start_ns,
-                       loss->end_ns, loss->detail});
+  if (record->type == RecordType::kLoss) return IndexLoss(RecordAs<LossRecord>(record));
+  if (record->type == RecordType::kCudaEvent && record->bytes >= sizeof(CudaEventRecord) &&
+      RecordAs<CudaEventRecord>(record)->time_ns == 0) {
+    chunk.has_untimed_events = true;
     return;
   }
-  const std::optional<Span> span = SpanOf(record);
-  if (!span.has_value()) return CountLoss(LossCounter::kCorruptRecord);
+  const std::optional<Span> span = UsableSpan(record);
+  if (!span.has_value()) return CountUnusable(record);
   Note(span->start_ns, span->end_ns);
   if (record->type == RecordType::kRange) return ranges_.push_back(*RecordAs<RangeRecord>(record));
   if (record->type == RecordType::kWindow) return windows_.push_back(*RecordAs<WindowRecord>(record));
   int64_t& first_ns = chunk.first_ns[StreamedIndex(record->type)];
   first_ns = std::min(first_ns, span->start_ns);
   if (record->type == RecordType::kHostCall) IndexCall(*RecordAs<HostCallRecord>(record));
-  if (record->type == RecordType::kSync) {
-    const auto& sync = *RecordAs<SyncRecord>(record);
-    syncs_[StreamKey(sync.context_id, sync.stream_id)].push_back(sync);
+  if (record->type == RecordType::kSync) work_.AddSync(*RecordAs<SyncRecord>(record));
+  if (record->type == RecordType::kKernel) {
+    unknown_shape_count_ += !dictionary_.shapes().contains(RecordAs<KernelRecord>(record)->shape_id);
   }
+}
+
+void ProcessSpool::IndexLoss(const LossRecord* loss) {
+  if (loss == nullptr || loss->counter >= static_cast<uint32_t>(LossCounter::kCount)) {
+    return CountLoss(LossCounter::kCorruptRecord);
+  }
+  losses_.push_back({static_cast<LossCounter>(loss->counter), static_cast<int64_t>(loss->count), loss->start_ns,
+                     loss->end_ns, loss->detail});
+}
+
+void ProcessSpool::CountUnusable(const RecordHeader* record) {
+  const std::optional<Span> span = WrittenSpan(record);
+  const bool has_no_time = span.has_value() && (span->start_ns == 0 || span->end_ns == 0);
+  CountLoss(has_no_time ? LossCounter::kZeroTime : LossCounter::kCorruptRecord);
+}
+
+std::optional<Span> ProcessSpool::UsableSpan(const RecordHeader* record) const {
+  std::optional<Span> span = WrittenSpan(record);
+  if (span.has_value() && record->type == RecordType::kCudaEvent) {
+    const std::optional<int64_t> time_ns = EventTime(*RecordAs<CudaEventRecord>(record));
+    if (!time_ns.has_value()) return std::nullopt;
+    span = {*time_ns, *time_ns};
+  }
+  if (!span.has_value() || span->start_ns <= 0 || span->end_ns < span->start_ns) return std::nullopt;
+  const int64_t open_ns = header().open_ns;
+  if (TimeDifference(open_ns, span->start_ns) > kLongestBeforeOpenNs) return std::nullopt;
+  if (TimeDifference(span->end_ns, open_ns) > kLongestRunNs) return std::nullopt;
+  return span;
+}
+
+std::optional<int64_t> ProcessSpool::EventTime(const CudaEventRecord& event) const {
+  if (event.time_ns != 0) return event.time_ns;
+  const Launch* call = launches_.Find(event.correlation_id);
+  return call == nullptr ? std::nullopt : std::optional(call->start_ns);
+}
+
+std::optional<int64_t> ProcessSpool::LastDelivered(uint32_t thread_index) const {
+  if (const auto it = work_.last_of_thread().find(thread_index); it != work_.last_of_thread().end()) return it->second;
+  if (const auto it = last_of_thread_.find(thread_index); it != last_of_thread_.end()) return it->second;
+  return std::nullopt;
 }
 
 void ProcessSpool::IndexCall(const HostCallRecord& call) {
   int64_t& last_ns = last_of_thread_[call.thread_index];
   last_ns = std::max(last_ns, call.end_ns);
-  if (call.correlation_id == 0 || call.thread_index == 0 || !IsLaunch(ClassOf(call))) return;
-  const int64_t duration_ns = std::clamp<int64_t>(TimeDifference(call.end_ns, call.start_ns), 0, UINT32_MAX);
-  launches_.Add(call.correlation_id, {call.start_ns, static_cast<uint32_t>(duration_ns), call.thread_index});
+  const ApiClass api_class = ClassOf(call);
+  constexpr uint32_t kThreadLimit = 1u << 30;
+  if (call.correlation_id == 0 || call.thread_index == 0 || call.thread_index >= kThreadLimit) return;
+  if (!HasWork(api_class)) return;
+  Launch launch;
+  launch.start_ns = call.start_ns;
+  launch.duration_ns = static_cast<uint32_t>(std::min<int64_t>(call.end_ns - call.start_ns, UINT32_MAX));
+  launch.thread_index = call.thread_index;
+  launch.is_kernel_launch = api_class == ApiClass::kKernelLaunch && call.return_value == 0;
+  launches_.Add(call.correlation_id, launch);
 }
 
 void ProcessSpool::Note(int64_t start_ns, int64_t end_ns) {
@@ -207,52 +258,52 @@ ApiClass ProcessSpool::ClassOf(const HostCallRecord& call) const {
   return it->second;
 }
 
-// Measures the error of the GPU clock: work cannot start before its launch was entered, nor end after the first sync
-// behind the launch has returned. Counts work whose launch is not there.
-absl::Status ProcessSpool::CheckGpuWork() {
-  for (auto& [key, syncs] : syncs_) {
-    std::erase_if(syncs, [](const SyncRecord& sync) {
-      return sync.return_value != 0 || (sync.type != static_cast<uint32_t>(SyncType::kStreamSynchronize) &&
-                                        sync.type != static_cast<uint32_t>(SyncType::kContextSynchronize));
-    });
-    std::sort(syncs.begin(), syncs.end(),
-              [](const SyncRecord& a, const SyncRecord& b) { return a.start_ns < b.start_ns; });
-  }
-  int64_t orphan_count = 0;
-  int64_t violation_count = 0;
-  const auto check = [&](const auto& work) {
-    const Launch* launch = launches_.Find(work.correlation_id);
-    if (launch == nullptr) {
-      ++orphan_count;
-      return;
-    }
-    int64_t error_ns = std::max<int64_t>(TimeDifference(launch->start_ns, work.start_ns), 0);
-    const int64_t launched_ns = TimeDifference(launch->start_ns, -int64_t{launch->duration_ns});
-    for (uint32_t stream_id : {work.stream_id, kNone32}) {
-      const auto syncs = syncs_.find(StreamKey(work.context_id, stream_id));
-      if (syncs == syncs_.end()) continue;
-      const auto sync =
-          std::lower_bound(syncs->second.begin(), syncs->second.end(), launched_ns,
-                           [](const SyncRecord& record, int64_t time_ns) { return record.start_ns < time_ns; });
-      if (sync != syncs->second.end()) error_ns = std::max(error_ns, TimeDifference(work.end_ns, sync->end_ns));
-    }
-    violation_count += error_ns > 0;
-    gpu_clock_error_ns_ = std::max(gpu_clock_error_ns_.value_or(0), error_ns);
-  };
+// A second way through the chunks that hold GPU work and event records, now that all launches are known.
+absl::Status ProcessSpool::CheckWork() {
+  constexpr RecordType kWork[] = {RecordType::kKernel, RecordType::kCopy, RecordType::kMemset};
   std::vector<uint8_t> buffer;
-  for (const IndexedChunk& chunk : chunks_) {
-    const bool has_work = chunk.first_ns[StreamedIndex(RecordType::kKernel)] != INT64_MAX;
-    if (!has_work) continue;
+  for (IndexedChunk& chunk : chunks_) {
+    const bool has_work = std::any_of(std::begin(kWork), std::end(kWork), [&](RecordType type) {
+      return chunk.first_ns[StreamedIndex(type)] != INT64_MAX;
+    });
+    if (!has_work && !chunk.has_untimed_events) continue;
     SH_ASSIGN_OR_RETURN(RecordCursor cursor, ReadChunk(chunk, buffer));
     while (const RecordHeader* record = cursor.Next()) {
-      if (record->type != RecordType::kKernel) continue;
-      if (const auto* kernel = RecordAs<KernelRecord>(record)) check(*kernel);
+      const bool is_event = record->type == RecordType::kCudaEvent;
+      if (!is_event && std::find(std::begin(kWork), std::end(kWork), record->type) == std::end(kWork)) continue;
+      const std::optional<Span> span = UsableSpan(record);
+      if (is_event && chunk.has_untimed_events) {
+        if (!span.has_value()) {
+          CountLoss(LossCounter::kKernelWithoutLaunch);
+          continue;
+        }
+        int64_t& first_ns = chunk.first_ns[StreamedIndex(RecordType::kCudaEvent)];
+        first_ns = std::min(first_ns, span->start_ns);
+      }
+      if (!span.has_value()) continue;
+      if (record->type == RecordType::kKernel) work_.Take(*RecordAs<KernelRecord>(record));
+      if (record->type == RecordType::kCopy) work_.Take(*RecordAs<CopyRecord>(record));
+      if (record->type == RecordType::kMemset) work_.Take(*RecordAs<MemsetRecord>(record));
     }
   }
-  syncs_.clear();
-  if (orphan_count > 0 && header().mode != Mode::kLight) CountLoss(LossCounter::kKernelWithoutLaunch, orphan_count);
-  if (violation_count > 0) CountLoss(LossCounter::kClockViolation, violation_count);
   return absl::OkStatus();
+}
+
+void ProcessSpool::CountWorkLosses() {
+  if (const Occurrences& work = work_.work_without_launch(); work.count > 0) {
+    CountLoss(LossCounter::kKernelWithoutLaunch, work.count, work.first_ns, work.last_ns);
+  }
+  if (const Occurrences& violations = work_.violations(); violations.count > 0) {
+    CountLoss(LossCounter::kClockViolation, violations.count, violations.first_ns, violations.last_ns);
+  }
+  // After a kill what follows the last delivered time is unknown, not lost. The recorder's own count leaves out what a
+  // graph captured; the launches found without work give the interval.
+  const auto missing =
+      static_cast<int64_t>(header().launches_seen.load()) - static_cast<int64_t>(header().kernels_seen.load());
+  if (!is_clean() || header().mode == Mode::kLight || missing <= 0) return;
+  const Occurrences launches = work_.LaunchesWithoutWork();
+  if (launches.count == 0) return CountLoss(LossCounter::kLaunchWithoutKernel, missing);
+  CountLoss(LossCounter::kLaunchWithoutKernel, missing, launches.first_ns, launches.last_ns);
 }
 
 }  // namespace stallhound::capture::spool

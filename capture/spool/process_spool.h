@@ -17,6 +17,7 @@
 #include "capture/spool/dictionary.h"
 #include "capture/spool/launch_table.h"
 #include "capture/spool/spool_file_reader.h"
+#include "capture/spool/work_check.h"
 #include "capture/types.h"
 
 namespace stallhound::capture::spool {
@@ -35,6 +36,7 @@ struct IndexedChunk {
   uint32_t bytes = 0;
   int salvaged = -1;                                 // >= 0: not in the file but in ProcessSpool's memory
   std::array<int64_t, kStreamedTypeCount> first_ns;  // INT64_MAX: no record of that kind
+  bool has_untimed_events = false;                   // CUDA events that take their time from their call
 };
 
 struct LossEntry {
@@ -60,11 +62,25 @@ class ProcessSpool {
   // Raw times of the first and last thing known; INT64_MAX and 0 if there is none.
   int64_t first_ns() const { return first_ns_; }
   int64_t last_ns() const { return last_ns_; }
-  // By thread index: the last host record of each thread, and for the GPU side the end of the last record that came.
+  // By thread index: the end of the last host record.
   const std::map<uint32_t, int64_t>& last_of_thread() const { return last_of_thread_; }
+  // By thread index: until when the thread's records are known to be whole: the end of the last GPU work that it
+  // launched, or of its last host record if it launched none.
+  std::optional<int64_t> LastDelivered(uint32_t thread_index) const;
   // Largest violation of causality between host and GPU clock; null without GPU work.
-  std::optional<int64_t> gpu_clock_error_ns() const { return gpu_clock_error_ns_; }
+  std::optional<int64_t> gpu_clock_error_ns() const { return work_.clock_error_ns(); }
+  // Kernels whose shape the dictionary lacks.
+  int64_t unknown_shape_count() const { return unknown_shape_count_; }
 
+  // When an event was recorded: its own time or the start of its call; null if neither is known.
+  std::optional<int64_t> EventTime(const CudaEventRecord& event) const;
+  // Start and end of an event record; null if it is damaged, has no times or impossible ones. Such records were counted
+  // and give no row.
+  struct Span {
+    int64_t start_ns;
+    int64_t end_ns;
+  };
+  std::optional<Span> UsableSpan(const RecordHeader* record) const;
   ApiClass ClassOf(const HostCallRecord& call) const;
   // The records of a chunk; valid until the next call with the same buffer.
   absl::StatusOr<RecordCursor> ReadChunk(const IndexedChunk& chunk, std::vector<uint8_t>& buffer) const;
@@ -77,9 +93,12 @@ class ProcessSpool {
   absl::Status Index(IndexedChunk chunk);
   void IndexRecord(const RecordHeader* record, IndexedChunk& chunk);
   void IndexCall(const HostCallRecord& call);
+  void IndexLoss(const LossRecord* loss);
+  void CountUnusable(const RecordHeader* record);
   void Note(int64_t start_ns, int64_t end_ns);
-  absl::Status CheckGpuWork();
-  void CountLoss(LossCounter counter, int64_t count = 1);
+  absl::Status CheckWork();
+  void CountWorkLosses();
+  void CountLoss(LossCounter counter, int64_t count = 1, int64_t first_ns = 0, int64_t last_ns = 0);
   void LoadHeaderLosses();
 
   std::unique_ptr<SpoolFileReader> file_;
@@ -91,9 +110,9 @@ class ProcessSpool {
   std::vector<WindowRecord> windows_;
   std::vector<LossEntry> losses_;
   std::map<uint32_t, int64_t> last_of_thread_;
-  std::map<uint64_t, std::vector<SyncRecord>> syncs_;  // by context << 32 | stream; until CheckGpuWork
+  WorkCheck work_{launches_};
   mutable absl::flat_hash_map<uint64_t, ApiClass> classes_;
-  std::optional<int64_t> gpu_clock_error_ns_;
+  int64_t unknown_shape_count_ = 0;
   int64_t first_ns_ = INT64_MAX;
   int64_t last_ns_ = 0;
 };

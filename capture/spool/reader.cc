@@ -54,6 +54,8 @@ class SpoolReader : public CaptureReader {
     return dimensions_.status();
   }
 
+  void AddNote(std::string note) { info_.notes.push_back(std::move(note)); }
+
   const CaptureInfo& info() const override { return info_; }
   const StringTable& strings() const override { return strings_; }
 
@@ -170,10 +172,12 @@ class SpoolReader : public CaptureReader {
     for (const ChunkRef& ref : ChunksWith(type)) {
       SH_RETURN_IF_ERROR(merger.EmitBelow(ref.first_ns, give));
       std::vector<Row> rows;
-      SH_ASSIGN_OR_RETURN(RecordCursor cursor, processes_[ref.process].spool->ReadChunk(*ref.chunk, buffer));
+      const ProcessSpool& spool = *processes_[ref.process].spool;
+      SH_ASSIGN_OR_RETURN(RecordCursor cursor, spool.ReadChunk(*ref.chunk, buffer));
       while (const RecordHeader* record = cursor.Next()) {
         Row row;
-        if (record->type == type && builders[ref.process].Build(record, row)) rows.push_back(row);
+        if (record->type != type || !spool.UsableSpan(record).has_value()) continue;
+        if (builders[ref.process].Build(record, row)) rows.push_back(row);
       }
       std::stable_sort(rows.begin(), rows.end(), [](const Row& a, const Row& b) { return SortTime(a) < SortTime(b); });
       merger.AddRun(std::move(rows));
@@ -188,38 +192,63 @@ class SpoolReader : public CaptureReader {
   std::vector<Process> processes_;
 };
 
-absl::StatusOr<std::vector<std::string>> FindSpools(absl::Span<const std::string> paths) {
-  std::vector<std::string> files;
+struct SpoolPath {
+  std::string path;
+  bool is_named = true;  // by the caller; false: found in a folder
+};
+
+absl::StatusOr<std::vector<SpoolPath>> FindSpools(absl::Span<const std::string> paths) {
+  std::vector<SpoolPath> files;
   for (const std::string& path : paths) {
     std::error_code error;
     if (!std::filesystem::is_directory(path, error)) {
-      files.push_back(path);
+      files.push_back({path});
       continue;
     }
     for (const auto& entry : std::filesystem::directory_iterator(path, error)) {
-      if (entry.path().extension() == kFileSuffix) files.push_back(entry.path());
+      if (entry.path().extension() == kFileSuffix) files.push_back({entry.path(), false});
     }
     if (error) return absl::NotFoundError(fmt::format("listing spools in {}: {}", path, error.message()));
   }
-  std::sort(files.begin(), files.end());
+  std::sort(files.begin(), files.end(), [](const SpoolPath& a, const SpoolPath& b) { return a.path < b.path; });
   if (files.empty()) {
     return absl::NotFoundError(fmt::format("no spool ({} file) in {}", kFileSuffix, fmt::join(paths, ", ")));
   }
   return files;
 }
 
+struct OpenedSpools {
+  std::vector<std::unique_ptr<ProcessSpool>> spools;
+  std::vector<std::string> left_out;  // sentences
+};
+
+// A process killed while it made its file must not hide the others of the folder.
+absl::StatusOr<OpenedSpools> OpenFiles(const std::vector<SpoolPath>& files) {
+  OpenedSpools opened;
+  absl::Status first_error;
+  for (const SpoolPath& file : files) {
+    auto spool = ProcessSpool::Open(file.path);
+    if (spool.ok()) {
+      opened.spools.push_back(*std::move(spool));
+      continue;
+    }
+    if (file.is_named) return spool.status();
+    if (first_error.ok()) first_error = spool.status();
+    opened.left_out.push_back(fmt::format("a process is missing: {}", std::string(spool.status().message())));
+  }
+  if (opened.spools.empty()) return first_error;
+  return opened;
+}
+
 }  // namespace
 }  // namespace spool
 
 absl::StatusOr<std::unique_ptr<CaptureReader>> OpenSpools(absl::Span<const std::string> paths, const PathRoots& roots) {
-  SH_ASSIGN_OR_RETURN(const std::vector<std::string> files, spool::FindSpools(paths));
-  std::vector<std::unique_ptr<spool::ProcessSpool>> spools;
-  for (const std::string& file : files) {
-    SH_ASSIGN_OR_RETURN(auto opened, spool::ProcessSpool::Open(file));
-    spools.push_back(std::move(opened));
-  }
+  SH_ASSIGN_OR_RETURN(const std::vector<spool::SpoolPath> files, spool::FindSpools(paths));
+  SH_ASSIGN_OR_RETURN(spool::OpenedSpools opened, spool::OpenFiles(files));
   auto reader = std::make_unique<spool::SpoolReader>(roots);
-  SH_RETURN_IF_ERROR(reader->Load(std::move(spools)));
+  SH_RETURN_IF_ERROR(reader->Load(std::move(opened.spools)));
+  for (std::string& note : opened.left_out) reader->AddNote(std::move(note));
   return reader;
 }
 

@@ -17,7 +17,8 @@ namespace stallhound::capture {
 // typed loss counters. Processes of one machine are aligned by CLOCK_MONOTONIC_RAW, others by their wall clocks. Stacks
 // are symbolized here; paths are shown relative to `roots`. Memory: 16 bytes a launch, the ranges, the dictionary; the
 // events stay in the files, which must not change while the reader lives. Errors: NotFound (nothing there),
-// InvalidArgument (no spool), DataLoss (not even a header).
+// InvalidArgument (no spool), DataLoss (not even a header); a file of a folder that cannot be opened is only noted in
+// CaptureInfo::notes, as long as another one can.
 absl::StatusOr<std::unique_ptr<CaptureReader>> OpenSpools(absl::Span<const std::string> paths,
                                                           const PathRoots& roots = PathRoots::OfThisProcess());
 

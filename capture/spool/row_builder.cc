@@ -108,7 +108,7 @@ void RowBuilder::BuildWork(const Record& record, Row& row) const {
   row.launch_thread_id.reset();
   if (const Launch* launch = spool_.launches().Find(record.correlation_id)) {
     row.launch_start_ns = Time(launch->start_ns);
-    row.launch_end_ns = Time(launch->start_ns + launch->duration_ns);
+    row.launch_end_ns = Time(launch->end_ns());
     row.launch_thread_id = ThreadOf(launch->thread_index);
   }
 }
@@ -117,9 +117,8 @@ bool RowBuilder::Build(const RecordHeader* record, KernelRow& row) {
   const auto* kernel = RecordAs<KernelRecord>(record);
   if (kernel == nullptr) return false;
   const auto shape = ids_.shapes.find(kernel->shape_id);
-  if (shape == ids_.shapes.end()) return false;
   BuildWork(*kernel, row);
-  row.kernel_shape_id = shape->second;
+  row.kernel_shape_id = shape == ids_.shapes.end() ? ids_.unknown_shape : shape->second;
   return true;
 }
 
@@ -168,7 +167,9 @@ bool RowBuilder::Build(const RecordHeader* record, SyncRow& row) {
 bool RowBuilder::Build(const RecordHeader* record, CudaEventRow& row) {
   const auto* event = RecordAs<CudaEventRecord>(record);
   if (event == nullptr) return false;
-  row.time_ns = Time(event->time_ns);
+  const std::optional<int64_t> time_ns = spool_.EventTime(*event);
+  if (!time_ns.has_value()) return false;
+  row.time_ns = Time(*time_ns);
   row.process_id = ids_.process_id;
   row.context_id = Known(event->context_id);
   row.stream_id = Known(event->stream_id);
@@ -185,8 +186,8 @@ bool RowBuilder::Build(const RecordHeader* record, OverheadRow& row) {
   row.end_ns = Time(overhead->end_ns);
   row.process_id = ids_.process_id;
   row.thread_id.reset();
-  for (const auto& [index, thread] : spool_.dictionary().threads()) {
-    if (static_cast<uint32_t>(thread.tid) == overhead->tid) row.thread_id = ThreadOf(index);
+  if (const auto thread = thread_of_tid_.find(overhead->tid); thread != thread_of_tid_.end()) {
+    row.thread_id = thread->second;
   }
   row.kind = OverheadOf(overhead->kind);
   row.correlation_id = NonZero(overhead->correlation_id);

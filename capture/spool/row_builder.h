@@ -21,13 +21,18 @@ struct ProcessIds {
   absl::flat_hash_map<uint32_t, uint32_t> shapes;
   absl::flat_hash_map<uint32_t, uint32_t> stacks;
   uint32_t unknown_thread = 0;  // for records of threads that the spool does not name
+  uint32_t unknown_shape = 0;   // for kernels of shapes that the spool does not hold
 };
 
 class RowBuilder {
  public:
   // References outlive this.
   RowBuilder(const ProcessSpool& spool, const ProcessIds& ids, StringTable& strings)
-      : spool_(spool), ids_(ids), strings_(strings) {}
+      : spool_(spool), ids_(ids), strings_(strings) {
+    for (const auto& [index, thread] : spool.dictionary().threads()) {
+      thread_of_tid_[static_cast<uint32_t>(thread.tid)] = ThreadOf(index);
+    }
+  }
 
   // The row of a record of the type that its table has; false if the record is damaged.
   bool Build(const RecordHeader* record, HostCallRow& row);
@@ -54,6 +59,7 @@ class RowBuilder {
   const ProcessIds& ids_;
   StringTable& strings_;
   absl::flat_hash_map<uint64_t, Api> apis_;
+  absl::flat_hash_map<uint32_t, uint32_t> thread_of_tid_;
 };
 
 }  // namespace stallhound::capture::spool

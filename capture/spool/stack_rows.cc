@@ -66,7 +66,8 @@ absl::flat_hash_map<uint32_t, uint32_t> StackRows::Add(const Dictionary& diction
     row.line = location.line;
     if (location.module) {
       row.module = strings_.Intern(PortablePath(*location.module, roots_));
-      row.is_user = IsUserModule(*location.module) && (!location.file || IsUserModule(*location.file));
+      row.is_user = IsUserModule(*location.module) && (!location.file || IsUserModule(*location.file)) &&
+                    (!location.function || IsUserFunction(*location.function));
     }
     if (location.module_offset && !(location.function && location.line)) {
       row.module_offset = static_cast<int64_t>(*location.module_offset);

@@ -2,6 +2,7 @@
 
 #include <cxxabi.h>
 #include <elfutils/libdwfl.h>
+#include <sys/stat.h>
 
 #include <algorithm>
 #include <cstdlib>
@@ -42,7 +43,10 @@ struct NativeSymbolizer::OpenModule {
   Dwfl_Module* module = nullptr;  // null: the file cannot be used
 
   explicit OpenModule(const Module& image) : session(dwfl_begin(&kCallbacks)) {
-    if (session == nullptr) return;
+    // A spool names any path: opening a pipe or a device could block for ever.
+    struct stat status {};
+    const bool is_file = stat(image.path.c_str(), &status) == 0 && S_ISREG(status.st_mode);
+    if (session == nullptr || !is_file) return;
     dwfl_report_begin(session.get());
     module = dwfl_report_elf(session.get(), image.path.c_str(), image.path.c_str(), -1, image.load_bias, true);
     dwfl_report_end(session.get(), nullptr, nullptr);

@@ -14,6 +14,29 @@ bool StartsWith(std::string_view text, std::string_view prefix) { return text.su
 
 constexpr std::array<std::string_view, 2> kPackageFolders = {"/site-packages/", "/dist-packages/"};
 
+constexpr std::string_view kSystemFolders[] = {
+    "/usr/lib/",        "/usr/lib32/",
+    "/usr/lib64/",      "/lib/",
+    "/lib32/",          "/lib64/",
+    "/usr/include/",    "/usr/local/cuda/",
+    "/usr/local/cuda-", "/usr/local/nvidia/",
+    "/opt/nvidia/",     "/opt/cuda/",
+};
+
+// Beginnings of the names of libraries that come with CUDA, LibTorch, the compiler or the C library, wherever they lie.
+constexpr std::string_view kSystemLibraries[] = {
+    "ld-linux", "libaccinj",  "libc-2",    "libc.so",      "libc10",         "libcublas",   "libcuda",    "libcudart",
+    "libcudnn", "libcufft",   "libcupti",  "libcurand",    "libcusolver",    "libcusparse", "libdl.so",   "libgcc_s",
+    "libgomp",  "libm.so",    "libnccl",   "libnvJitLink", "libnvToolsExt",  "libnvfatbin", "libnvidia-", "libnvperf",
+    "libnvrtc", "libpthread", "libpython", "librt.so",     "libstallhound_", "libstdc++",   "libtorch",
+};
+
+// "python", "python3", "python3.12".
+bool IsPython(std::string_view name) {
+  if (!StartsWith(name, "python")) return false;
+  return name.find_first_not_of("0123456789.", 6) == std::string_view::npos;
+}
+
 // Where "/python3.<n>/" of a "lib/python3.<n>/" begins.
 std::optional<size_t> StandardLibrary(std::string_view path) {
   for (const std::string_view lib : {"/lib/python", "/lib64/python"}) {
@@ -66,15 +89,25 @@ bool IsUserSource(std::string_view path) {
 }
 
 bool IsUserModule(std::string_view path) {
-  for (const std::string_view folder : {"/usr/lib", "/lib", "/usr/local/cuda", "/usr/local/nvidia", "/opt/nvidia"}) {
+  for (const std::string_view folder : kSystemFolders) {
     if (StartsWith(path, folder)) return false;
   }
   const std::string_view name = path.substr(path.rfind('/') + 1);
-  if (StartsWith(name, "python") || StartsWith(name, "libpython") || StartsWith(name, "[")) return false;
-  for (const std::string_view library : {"libcud", "libnv", "libcu", "libstallhound_"}) {
+  if (name.empty() || name[0] == '[' || IsPython(name)) return false;
+  for (const std::string_view library : kSystemLibraries) {
     if (StartsWith(name, library)) return false;
   }
-  return !path.empty() && !IsInPackages(path) && !StandardLibrary(path).has_value();
+  return !IsInPackages(path) && !StandardLibrary(path).has_value();
+}
+
+bool IsUserFunction(std::string_view function) {
+  if (StartsWith(function, "libcudart_static_") || StartsWith(function, "__cuda")) return false;
+  for (const std::string_view prefix : {"cuda", "cu"}) {
+    if (!StartsWith(function, prefix) || function.size() == prefix.size()) continue;
+    const char next = function[prefix.size()];
+    if (next >= 'A' && next <= 'Z') return false;
+  }
+  return true;
 }
 
 }  // namespace stallhound::capture

@@ -22,7 +22,11 @@ std::string PortablePath(std::string_view path, const PathRoots& roots);
 // interpreter's own tools.
 bool IsUserSource(std::string_view path);
 
-// False for system libraries, Python itself, and what lies in site-packages.
+// False for libraries and headers of the system, of CUDA and of LibTorch, for Python itself, and for what lies in
+// site-packages.
 bool IsUserModule(std::string_view path);
+
+// False for functions of the CUDA runtime, which programs carry inside when they link it statically.
+bool IsUserFunction(std::string_view function);
 
 }  // namespace stallhound::capture
