@@ -68,7 +68,7 @@ std::string JsonSplitter::TakeString(bool* complete) {
     // A path that ends in a backslash: "C:\logs\" before the end of the value.
     if (buffer_[begin_] == '"') {
       if (end_ - begin_ < 64) Refill(begin_);
-      if (EndsString(std::string_view(buffer_.data() + begin_ + 1, end_ - begin_ - 1))) {
+      if (EndsStringInBackslash(std::string_view(buffer_.data() + begin_ + 1, end_ - begin_ - 1))) {
         ++stats_.forgiven_count;
         continue;
       }

@@ -151,25 +151,25 @@ void KinetoEvent::SetArg(const char* key, std::string_view token) {
       if (Is(key, "shared memory")) return SetNumber(KinetoArg::kSharedMemory, token);
       return;
     case 'd':
+    case 'f':
+    case 't':
       if (Is(key, "device")) return SetNumber(KinetoArg::kDevice, token);
+      if (Is(key, "fromDevice")) return SetNumber(KinetoArg::kFromDevice, token);
+      if (Is(key, "toDevice")) return SetNumber(KinetoArg::kToDevice, token);
       return;
     case 'b':
       if (Is(key, "bytes")) return SetNumber(KinetoArg::kBytes, token);
       if (Is(key, "block")) return SetDimensions(token, &block, &has_block);
       if (Is(key, "blocks per SM")) CheckScalar(token);
       return;
-    case 'B':
-      if (Is(key, "Bytes")) return SetNumber(KinetoArg::kMemoryBytes, token);
-      return;
-    case 'C':
-      if (Is(key, "Call stack")) call_stack = StripQuotes(token);
-      return;
     case 'g':
       if (Is(key, "grid")) return SetDimensions(token, &grid, &has_grid);
       if (Is(key, "graph id")) return SetNumber(KinetoArg::kGraphId, token);
       if (Is(key, "graph node id")) return SetNumber(KinetoArg::kGraphNodeId, token);
       return;
+    case 'B':
     case 'r':
+      if (Is(key, "Bytes")) return SetNumber(KinetoArg::kMemoryBytes, token);
       if (Is(key, "registers per thread")) return SetNumber(KinetoArg::kRegisters, token);
       return;
     case 'e':
@@ -182,16 +182,11 @@ void KinetoEvent::SetArg(const char* key, std::string_view token) {
       if (Is(key, "wait_on_stream")) return SetNumber(KinetoArg::kWaitStream, token);
       if (Is(key, "warps per SM")) CheckScalar(token);
       return;
-    case 't':
-      if (Is(key, "toDevice")) return SetNumber(KinetoArg::kToDevice, token);
-      return;
-    case 'f':
-      if (Is(key, "fromDevice")) return SetNumber(KinetoArg::kFromDevice, token);
-      return;
+    case 'C':
     case 'm':
-      if (Is(key, "memory bandwidth (GB/s)")) CheckScalar(token);
-      return;
     case 'n':
+      if (Is(key, "Call stack")) call_stack = StripQuotes(token);
+      if (Is(key, "memory bandwidth (GB/s)")) CheckScalar(token);
       if (Is(key, "name")) meta_name = StripQuotes(token);
       return;
     default:

@@ -16,7 +16,7 @@ std::optional<size_t> StringEnd(std::string_view text, size_t i) {
     if (text[i] == '"' && EndsString(text.substr(i + 1))) return i + 1;
     if (text[i] != '\\') continue;
     if (i + 1 == text.size()) return std::nullopt;
-    if (text[i + 1] == '"' && EndsString(text.substr(i + 2))) return i + 2;
+    if (text[i + 1] == '"' && EndsStringInBackslash(text.substr(i + 2))) return i + 2;
     ++i;
   }
   return std::nullopt;
@@ -138,6 +138,14 @@ bool EndsString(std::string_view after) {
   if (after[i] != '}' && after[i] != ']') return false;
   while (i < after.size() && (after[i] == '}' || after[i] == ']' || IsSpace(after[i]))) ++i;
   return i == after.size() || after[i] == ',';
+}
+
+bool EndsStringInBackslash(std::string_view after) {
+  const size_t i = SkipSpace(after, 0);
+  if (i == after.size() || after[i] == ':') return false;
+  if (after[i] != ',') return EndsString(after);
+  const size_t next = SkipSpace(after, i + 1);
+  return next < after.size() && after[next] == '"';
 }
 
 std::optional<size_t> TolerantObjectSize(std::string_view text) { return ContainerEnd(text, 0); }

@@ -15,6 +15,10 @@ namespace stallhound::capture {
 // the end of the text; after a comma another key, value or container must begin.
 bool EndsString(std::string_view after);
 
+// The same behind a backslash and a quote, which end a string only if that ends in a backslash by mistake: stricter,
+// because strings may hold JSON, whose quotes are all escaped.
+bool EndsStringInBackslash(std::string_view after);
+
 // The size of the object at the beginning of `text`, with broken quoting guessed; nullopt if it is not all there.
 std::optional<size_t> TolerantObjectSize(std::string_view text);
 

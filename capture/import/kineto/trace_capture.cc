@@ -37,10 +37,10 @@ bool Wants(const TableSet& wanted, Table table) { return wanted.test(static_cast
 
 }  // namespace
 
-TraceCapture::TraceCapture(std::unique_ptr<JoinedTrace> trace, const ImportSource& source, uint64_t byte_count,
+TraceCapture::TraceCapture(std::unique_ptr<JoinedTrace> trace, std::string_view head, uint64_t byte_count,
                            bool is_bare_list)
     : trace_(std::move(trace)), is_bare_list_(is_bare_list) {
-  FillInfo(source, byte_count);
+  FillInfo(head, byte_count);
   AddNotes();
   FillTables();
 }
@@ -79,11 +79,11 @@ void TraceCapture::FillTables() {
   }
 }
 
-void TraceCapture::FillInfo(const ImportSource& source, uint64_t byte_count) {
+void TraceCapture::FillInfo(std::string_view head, uint64_t byte_count) {
   const TraceRows& rows = trace_->rows;
   const std::string summary =
       absl::StrCat(byte_count, ":", rows.event_count, ":", trace_->axis.origin_ns, ":", trace_->axis.end_ns);
-  const uint64_t first = Hash(source.head(), Hash(summary, 0xcbf29ce484222325));
+  const uint64_t first = Hash(head, Hash(summary, 0xcbf29ce484222325));
   info_.uuid = absl::StrFormat("%016x%016x", first, Hash(summary, first));
   info_.format = "kineto";
   info_.format_version = is_bare_list_ ? "bare list" : "object";

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <string_view>
 #include <vector>
 
 #include "capture/import/importer.h"
@@ -11,9 +12,10 @@
 
 namespace stallhound::capture {
 
+// `head` and `byte_count` are of the trace's text: its id follows from them.
 class TraceCapture : public ImportedCapture {
  public:
-  TraceCapture(std::unique_ptr<JoinedTrace> trace, const ImportSource& source, uint64_t byte_count, bool is_bare_list);
+  TraceCapture(std::unique_ptr<JoinedTrace> trace, std::string_view head, uint64_t byte_count, bool is_bare_list);
 
   const CaptureInfo& info() const override { return info_; }
   const StringTable& strings() const override { return trace_->strings; }
@@ -21,7 +23,7 @@ class TraceCapture : public ImportedCapture {
   void AddFacts(ImportCounts& counts) const override;
 
  private:
-  void FillInfo(const ImportSource& source, uint64_t byte_count);
+  void FillInfo(std::string_view head, uint64_t byte_count);
   void AddNotes();
   void FillTables();
   absl::Status ReadDimensions(const TableSet& wanted, CaptureVisitor& visitor);

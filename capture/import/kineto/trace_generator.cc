@@ -58,20 +58,22 @@ class Generator {
 
   void Flow(char phase, int64_t pid, int64_t tid, int64_t ns) {
     const std::string_view line = trace_.compact ? " " : "\n    ";
-    fmt::format_to(std::back_inserter(text_),
-                   ",{}{{{}\"ph\": \"{}\", \"id\": {}, \"pid\": {}, \"tid\": {}, \"ts\": {},{}\"cat\": \"ac2g\", \"name\": "
-                   "\"ac2g\"{}{}}}",
-                   trace_.compact ? "" : "\n  ", line, phase, correlation_, pid, tid, Us(ns), line,
-                   phase == 'f' ? ", \"bp\": \"e\"" : "", trace_.compact ? "" : "\n  ");
+    fmt::format_to(
+        std::back_inserter(text_),
+        ",{}{{{}\"ph\": \"{}\", \"id\": {}, \"pid\": {}, \"tid\": {}, \"ts\": {},{}\"cat\": \"ac2g\", \"name\": "
+        "\"ac2g\"{}{}}}",
+        trace_.compact ? "" : "\n  ", line, phase, correlation_, pid, tid, Us(ns), line,
+        phase == 'f' ? ", \"bp\": \"e\"" : "", trace_.compact ? "" : "\n  ");
     ++counts_.events;
   }
 
   void Operator(std::string_view name, int64_t start_ns, int64_t ns) {
     ++counts_.cpu_ops;
     Event("cpu_op", name, 851, 851, start_ns, ns,
-          fmt::format("\"External id\": {}, \"Sequence number\": {}, \"Fwd thread id\": 0, \"Input Dims\": [[64, 256], [256, "
-                      "256], []], \"Input type\": [\"float\", \"float\", \"Scalar\"], \"Ev Idx\": {}",
-                      counts_.cpu_ops, counts_.cpu_ops / 2, counts_.cpu_ops));
+          fmt::format(
+              "\"External id\": {}, \"Sequence number\": {}, \"Fwd thread id\": 0, \"Input Dims\": [[64, 256], [256, "
+              "256], []], \"Input type\": [\"float\", \"float\", \"Scalar\"], \"Ev Idx\": {}",
+              counts_.cpu_ops, counts_.cpu_ops / 2, counts_.cpu_ops));
   }
 
   void Python(std::string_view name, int64_t start_ns, int64_t ns) {
@@ -102,10 +104,11 @@ class Generator {
                       "std::array<char*, {}ul> >(int, at::native::CUDAFunctor_add<float>)",
                       which % 40),
           0, 7, gpu_ns_, kKernelNs,
-          fmt::format("\"External id\": {}, \"queued\": 0, \"device\": 0, \"context\": 1, \"stream\": 7, \"correlation\": {}, "
-                      "\"registers per thread\": 32, \"shared memory\": 0, \"blocks per SM\": 1.939394, \"warps per SM\": "
-                      "7.757576, \"grid\": [{}, 1, 1], \"block\": [128, 1, 1], \"est. achieved occupancy %\": 12",
-                      counts_.cpu_ops, correlation_, 256 + which % 8));
+          fmt::format(
+              "\"External id\": {}, \"queued\": 0, \"device\": 0, \"context\": 1, \"stream\": 7, \"correlation\": {}, "
+              "\"registers per thread\": 32, \"shared memory\": 0, \"blocks per SM\": 1.939394, \"warps per SM\": "
+              "7.757576, \"grid\": [{}, 1, 1], \"block\": [128, 1, 1], \"est. achieved occupancy %\": 12",
+              counts_.cpu_ops, correlation_, 256 + which % 8));
     Flow('f', 0, 7, gpu_ns_);
     gpu_ns_ += kKernelNs;
     host_ns_ = start + 3 * kLaunchNs;
@@ -120,9 +123,10 @@ class Generator {
     Runtime("cudaMemcpyAsync", start + 2000, kLaunchNs);
     gpu_ns_ = std::max(gpu_ns_, start + 6000);
     Event("gpu_memcpy", "Memcpy DtoH (Device -> Pageable)", 0, 7, gpu_ns_, 1500,
-          fmt::format("\"External id\": {}, \"device\": 0, \"context\": 1, \"stream\": 7, \"correlation\": {}, \"bytes\": 4, "
-                      "\"memory bandwidth (GB/s)\": 0.002666",
-                      counts_.cpu_ops, correlation_));
+          fmt::format(
+              "\"External id\": {}, \"device\": 0, \"context\": 1, \"stream\": 7, \"correlation\": {}, \"bytes\": 4, "
+              "\"memory bandwidth (GB/s)\": 0.002666",
+              counts_.cpu_ops, correlation_));
     gpu_ns_ += 1500;
     ++correlation_;
     Runtime("cudaStreamSynchronize", start + 2500 + kLaunchNs, std::max<int64_t>(gpu_ns_ - start - 8500, 1000));
