@@ -16,7 +16,8 @@ constexpr std::string_view kCopyDirections[] = {
 constexpr std::string_view kSyncTypes[] = {"unknown", "event-synchronize", "stream-wait-event", "stream-synchronize",
                                            "context-synchronize"};
 constexpr std::string_view kStreamFlags[] = {"unknown", "default", "non-blocking", "null", "per-thread"};
-constexpr std::string_view kRangeKinds[] = {"push-pop", "start-end", "mark", "operator", "step", "annotation", "python-function"};
+constexpr std::string_view kRangeKinds[] = {"push-pop", "start-end",  "mark",           "operator",
+                                            "step",     "annotation", "python-function"};
 constexpr std::string_view kFrameKinds[] = {"python", "native"};
 constexpr std::string_view kOverheadKinds[] = {
     "unknown",        "driver-compiler",       "buffer-flush",        "instrumentation",         "resource",

@@ -172,38 +172,38 @@ namespace stallhound::capture {
 #define SH_VISIT(type, name) visit(#name, name);
 #define SH_VISIT_ROW(type, name) visit(#name, self.name);
 
-#define SH_DEFINE_TABLE(Type, table, COLUMNS)                                         \
-  struct Type##Row {                                                                  \
-    static constexpr char kTable[] = #table;                                          \
-    COLUMNS(SH_ROW_REQUIRED, SH_ROW_OPTIONAL)                                         \
-    /* Calls visit(column name, value) in column order. */                            \
-    template <typename Self, typename Visit>                                          \
-    static void ForEachColumn(Self& self, Visit&& visit) {                            \
-      COLUMNS(SH_VISIT_ROW, SH_VISIT_ROW)                                             \
-    }                                                                                 \
-  };                                                                                  \
-  struct Type##Batch {                                                                \
-    using Row = Type##Row;                                                            \
-    size_t size = 0;                                                                  \
-    COLUMNS(SH_BATCH_REQUIRED, SH_BATCH_OPTIONAL)                                     \
-    void Append(const Type##Row& row) {                                               \
-      ++size;                                                                         \
-      COLUMNS(SH_APPEND, SH_APPEND)                                                   \
-    }                                                                                 \
-    Type##Row Get(size_t i) const {                                                   \
-      Type##Row row;                                                                  \
-      COLUMNS(SH_GET, SH_GET)                                                         \
-      return row;                                                                     \
-    }                                                                                 \
-    void Clear() {                                                                    \
-      size = 0;                                                                       \
-      COLUMNS(SH_CLEAR, SH_CLEAR)                                                     \
-    }                                                                                 \
-    /* Calls visit(column name, vector) in column order. */                           \
-    template <typename Visit>                                                         \
-    void ForEachColumn(Visit&& visit) const {                                         \
-      COLUMNS(SH_VISIT, SH_VISIT)                                                     \
-    }                                                                                 \
+#define SH_DEFINE_TABLE(Type, table, COLUMNS)               \
+  struct Type##Row {                                        \
+    static constexpr char kTable[] = #table;                \
+    COLUMNS(SH_ROW_REQUIRED, SH_ROW_OPTIONAL)               \
+    /* Calls visit(column name, value) in column order. */  \
+    template <typename Self, typename Visit>                \
+    static void ForEachColumn(Self& self, Visit&& visit) {  \
+      COLUMNS(SH_VISIT_ROW, SH_VISIT_ROW)                   \
+    }                                                       \
+  };                                                        \
+  struct Type##Batch {                                      \
+    using Row = Type##Row;                                  \
+    size_t size = 0;                                        \
+    COLUMNS(SH_BATCH_REQUIRED, SH_BATCH_OPTIONAL)           \
+    void Append(const Type##Row& row) {                     \
+      ++size;                                               \
+      COLUMNS(SH_APPEND, SH_APPEND)                         \
+    }                                                       \
+    Type##Row Get(size_t i) const {                         \
+      Type##Row row;                                        \
+      COLUMNS(SH_GET, SH_GET)                               \
+      return row;                                           \
+    }                                                       \
+    void Clear() {                                          \
+      size = 0;                                             \
+      COLUMNS(SH_CLEAR, SH_CLEAR)                           \
+    }                                                       \
+    /* Calls visit(column name, vector) in column order. */ \
+    template <typename Visit>                               \
+    void ForEachColumn(Visit&& visit) const {               \
+      COLUMNS(SH_VISIT, SH_VISIT)                           \
+    }                                                       \
   };
 SH_CAPTURE_TABLES(SH_DEFINE_TABLE)
 

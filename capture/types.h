@@ -57,11 +57,11 @@ enum class StreamFlag : uint8_t {
 };
 
 enum class RangeKind : uint8_t {
-  kPushPop = 0,    // nested per thread
-  kStartEnd = 1,   // may overlap and end on another thread
-  kMark = 2,       // an instant: end_ns = start_ns
-  kOperator = 3,   // ATen operator
-  kStep = 4,       // profiler step, iteration
+  kPushPop = 0,        // nested per thread
+  kStartEnd = 1,       // may overlap and end on another thread
+  kMark = 2,           // an instant: end_ns = start_ns
+  kOperator = 3,       // ATen operator
+  kStep = 4,           // profiler step, iteration
   kAnnotation = 5,     // Kineto user annotation
   kPythonFunction = 6  // a call of a Python function, from with_stack traces
 };

@@ -1,4 +1,5 @@
 #include "analysis/hunt/report.h"
+#include "capture/enum_names.h"
 
 namespace stallhound::analysis {
 
@@ -26,6 +27,22 @@ const char* ConfidenceName(Confidence confidence) {
       return "inferred";
     case Confidence::kNone:
       return "none";
+  }
+  return "invalid";
+}
+
+std::string_view CopyDirectionName(capture::CopyDirection direction) { return capture::EnumName(direction); }
+std::string_view MemoryKindName(capture::MemoryKind kind) { return capture::EnumName(kind); }
+std::string_view FrameKindName(capture::FrameKind kind) { return capture::EnumName(kind); }
+
+std::string_view SeverityName(capture::LossSeverity severity) {
+  switch (severity) {
+    case capture::LossSeverity::kNote:
+      return "note";
+    case capture::LossSeverity::kLoss:
+      return "loss";
+    case capture::LossSeverity::kFatal:
+      return "fatal";
   }
   return "invalid";
 }

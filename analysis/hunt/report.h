@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "capture/counters.h"
@@ -38,6 +39,12 @@ constexpr bool IsSyncPoint(SiteKind kind) { return kind != SiteKind::kQuerySpin;
 // only, or with copies of unknown memory kind; none, no place in code known.
 enum class Confidence : uint8_t { kExact, kInferred, kNone };
 const char* ConfidenceName(Confidence confidence);
+
+// Texts of the recording's enumerations: "host-to-device", "pageable", "python", "loss".
+std::string_view CopyDirectionName(capture::CopyDirection direction);
+std::string_view MemoryKindName(capture::MemoryKind kind);
+std::string_view FrameKindName(capture::FrameKind kind);
+std::string_view SeverityName(capture::LossSeverity severity);
 
 struct Frame {
   capture::FrameKind kind = capture::FrameKind::kNative;

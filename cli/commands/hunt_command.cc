@@ -192,8 +192,7 @@ void AddHuntCommand(CommandRegistry& registry) {
           .takes_program = true,
       },
       [options](CommandContext& context) { return RunHuntCommand(*options, context); });
-  command->add_option("--from", options->from, "Report on spools, a capture or another tool's file")
-      ->type_name("PATH");
+  command->add_option("--from", options->from, "Report on spools, a capture or another tool's file")->type_name("PATH");
   AddReportOptions(*command, {"text", "markdown", "json", "html"}, options->report.report);
   command->add_option("--range", options->report.range, "Per occurrence of this range, or NAME#7 for the 7th")
       ->type_name("NAME");

@@ -4,7 +4,6 @@
 #include <fmt/ranges.h>
 
 #include "base/units.h"
-#include "capture/enum_names.h"
 
 namespace stallhound::reports {
 namespace {
@@ -145,7 +144,7 @@ std::string CopiesText(const std::vector<analysis::CopySummary>& copies) {
   std::vector<std::string> texts;
   for (const analysis::CopySummary& copy : copies) {
     const auto kind = [](const std::optional<capture::MemoryKind>& memory) {
-      return memory ? capture::EnumName(*memory) : std::string_view("unknown");
+      return memory ? analysis::MemoryKindName(*memory) : std::string_view("unknown");
     };
     texts.push_back(fmt::format("{} {} to {}, {}", FormatCount(copy.count), kind(copy.source_kind),
                                 kind(copy.target_kind), FormatBytes(copy.bytes)));
@@ -212,9 +211,9 @@ Document CountsDocument(const analysis::CountsReport& report) {
   if (!total.copies) add("copies", kUnknown, kUnknown);
   for (const analysis::CopySummary& copy : total.copies.value_or(std::vector<analysis::CopySummary>())) {
     const auto kind = [](const auto& memory) {
-      return memory ? capture::EnumName(*memory) : std::string_view("unknown");
+      return memory ? analysis::MemoryKindName(*memory) : std::string_view("unknown");
     };
-    add(fmt::format("copies: {}, {} to {}", capture::EnumName(copy.direction), kind(copy.source_kind),
+    add(fmt::format("copies: {}, {} to {}", analysis::CopyDirectionName(copy.direction), kind(copy.source_kind),
                     kind(copy.target_kind)),
         FormatCount(copy.count), FormatBytes(copy.bytes));
   }

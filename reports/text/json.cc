@@ -1,7 +1,6 @@
 #include <optional>
 
 #include "base/json_writer.h"
-#include "capture/enum_names.h"
 #include "reports/text/counts_text.h"
 #include "reports/text/hunt_text.h"
 
@@ -9,18 +8,6 @@ namespace stallhound::reports {
 namespace {
 
 constexpr int kJsonVersion = 1;
-
-const char* SeverityName(capture::LossSeverity severity) {
-  switch (severity) {
-    case capture::LossSeverity::kNote:
-      return "note";
-    case capture::LossSeverity::kLoss:
-      return "loss";
-    case capture::LossSeverity::kFatal:
-      return "fatal";
-  }
-  return "invalid";
-}
 
 // Writes "key": [item, ...]; an item is written by write(item).
 template <typename Items, typename Write>
@@ -37,7 +24,7 @@ void Strings(JsonWriter& json, std::string_view key, const std::vector<std::stri
 
 void WriteFrame(JsonWriter& json, const analysis::Frame& frame) {
   json.BeginObject();
-  json.Field("kind", capture::EnumName(frame.kind));
+  json.Field("kind", analysis::FrameKindName(frame.kind));
   json.Field("file", frame.file);
   json.Field("line", frame.line);
   json.Field("function", frame.function);
@@ -59,10 +46,10 @@ void FrameField(JsonWriter& json, std::string_view key, const std::optional<anal
 void WriteCopies(JsonWriter& json, const std::vector<analysis::CopySummary>& copies) {
   List(json, "copies", copies, [&](const analysis::CopySummary& copy) {
     const auto kind = [](const std::optional<capture::MemoryKind>& memory) {
-      return memory ? std::optional(capture::EnumName(*memory)) : std::nullopt;
+      return memory ? std::optional(analysis::MemoryKindName(*memory)) : std::nullopt;
     };
     json.BeginObject();
-    json.Field("direction", capture::EnumName(copy.direction));
+    json.Field("direction", analysis::CopyDirectionName(copy.direction));
     json.Field("source_kind", kind(copy.source_kind));
     json.Field("target_kind", kind(copy.target_kind));
     json.Field("count", copy.count);
@@ -113,7 +100,7 @@ void WriteCapture(JsonWriter& json, const analysis::CaptureSummary& capture) {
   json.Field("format", capture.format);
   json.Field("format_version", capture.format_version);
   json.Field("producer", capture.producer);
-  json.Field("mode", capture.mode);
+  json.Field("mode", capture.mode.empty() ? std::nullopt : std::optional(capture.mode));
   json.Field("duration_ns", capture.duration_ns);
   json.EndObject();
 }
@@ -123,7 +110,7 @@ void WriteLosses(JsonWriter& json, const std::vector<analysis::LossSummary>& los
     json.BeginObject();
     json.Field("id", loss.id);
     json.Field("meaning", loss.meaning);
-    json.Field("severity", std::string_view(SeverityName(loss.severity)));
+    json.Field("severity", analysis::SeverityName(loss.severity));
     json.Field("count", loss.count);
     json.Field("pid", loss.pid);
     json.Field("start_ns", loss.start_ns);
