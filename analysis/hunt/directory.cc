@@ -29,6 +29,13 @@ bool AffectsCounts(LossCounter counter) {
   }
 }
 
+// cudaStreamSynchronize, cuMemcpyAsync: the call itself, not who made it.
+bool IsCudaFunction(const std::optional<std::string>& function) {
+  if (!function || function->compare(0, 2, "cu") != 0) return false;
+  const size_t word = function->compare(0, 4, "cuda") == 0 ? 4 : 2;
+  return word < function->size() && (*function)[word] >= 'A' && (*function)[word] <= 'Z';
+}
+
 bool Touches(const capture::LossRow& loss, const std::vector<Span>& spans) {
   if (!loss.start_ns.has_value() && !loss.end_ns.has_value()) return true;
   return std::any_of(spans.begin(), spans.end(), [&](const Span& span) {
@@ -180,6 +187,9 @@ std::vector<Frame> Directory::Stack(uint32_t stack_id) const {
 std::optional<uint32_t> Directory::CallerFrame(uint32_t stack_id) const {
   const auto it = stacks_.find(stack_id);
   if (it == stacks_.end() || it->second.empty()) return std::nullopt;
+  for (const uint32_t frame_id : it->second) {
+    if (frame_id < frames_.size() && !IsCudaFunction(Text(frames_[frame_id].function))) return frame_id;
+  }
   return it->second.front();
 }
 

@@ -121,23 +121,31 @@ void GpuWork::PrepareOnce() {
   }
 }
 
+// The record that an event sync waits for: by CUPTI's event ids, else by the handle that host calls name.
+std::optional<GpuWork::EventRecord> GpuWork::LatestRecord(const SyncPoint& point) const {
+  const auto event = event_of_sync_.find({point.process_id, point.correlation_id.value_or(0)});
+  const auto records =
+      event == event_of_sync_.end() ? event_records_.end() : event_records_.find({point.process_id, event->second});
+  std::optional<EventRecord> latest;
+  if (records != event_records_.end()) {
+    for (const EventRecord& record : records->second) {
+      if (record.time_ns <= point.call_start_ns) latest = record;
+    }
+  }
+  if (!latest && point.event_recorded_ns) latest = {*point.event_recorded_ns, point.context_id, point.stream_id};
+  return latest;
+}
+
 void GpuWork::AddWaiter(size_t index, const SyncPoint& point) {
   const uint32_t context_id = point.context_id.value_or(0);
   const uint64_t context = ContextKey(point.process_id, context_id);
   int64_t limit_ns = point.call_start_ns;
   std::optional<uint32_t> stream_id = point.scope == WaitScope::kStream ? point.stream_id : std::nullopt;
   if (point.scope == WaitScope::kEvent) {
-    const auto event = event_of_sync_.find({point.process_id, point.correlation_id.value_or(0)});
-    if (event == event_of_sync_.end()) return;
-    const auto records = event_records_.find({point.process_id, event->second});
-    if (records == event_records_.end()) return;
-    const EventRecord* latest = nullptr;
-    for (const EventRecord& record : records->second) {
-      if (record.time_ns <= point.call_start_ns) latest = &record;
-    }
-    if (latest == nullptr || !latest->stream_id) return;
-    limit_ns = latest->time_ns;
-    stream_id = latest->stream_id;
+    const std::optional<EventRecord> record = LatestRecord(point);
+    if (!record || !record->stream_id) return;
+    limit_ns = record->time_ns;
+    stream_id = record->stream_id;
   }
   const bool is_all = !stream_id || directory_.IsNullStream(point.process_id, context_id, *stream_id);
   waiters_[{context, is_all ? kAllStreams : *stream_id}].limits.emplace_back(limit_ns, index);

@@ -89,6 +89,11 @@ class GpuWork : public capture::CaptureVisitor {
     std::vector<PointWork> next;
     size_t cursor = 0;
   };
+  struct EventRecord {
+    int64_t time_ns;
+    std::optional<uint32_t> context_id;
+    std::optional<uint32_t> stream_id;
+  };
   using StreamKey = std::pair<uint64_t, uint32_t>;  // process and context; stream
 
   static constexpr uint32_t kAllStreams = 0xffffffffu;
@@ -100,6 +105,7 @@ class GpuWork : public capture::CaptureVisitor {
   void AddBatch(const Batch& batch, capture::Table table);
   void Add(const Work& work);
   void PrepareOnce();
+  std::optional<EventRecord> LatestRecord(const SyncPoint& point) const;
   void AddWaiter(size_t index, const SyncPoint& point);
   void AddToWaiters(Waiters& waiters, int64_t launch_ns, int64_t end_ns);
   void AddToReturns(Returns& returns, int64_t launch_ns, int64_t start_ns);
@@ -110,11 +116,6 @@ class GpuWork : public capture::CaptureVisitor {
   std::map<StreamKey, Waiters> waiters_;
   absl::flat_hash_map<uint32_t, Returns> returns_;                              // by thread
   absl::flat_hash_map<std::pair<uint32_t, uint64_t>, uint64_t> event_of_sync_;  // process, correlation: event id
-  struct EventRecord {
-    int64_t time_ns;
-    std::optional<uint32_t> context_id;
-    std::optional<uint32_t> stream_id;
-  };
   absl::flat_hash_map<std::pair<uint32_t, uint64_t>, std::vector<EventRecord>> event_records_;  // process, event id
   // By process and device, one union for each table, as each comes in time order.
   std::map<uint64_t, std::map<capture::Table, BusyTime>> busy_;

@@ -33,9 +33,12 @@ class MeasuredSpans {
   const std::vector<Span>& spans_;
 };
 
-// The recording's own notes, and one on overlapping measured ranges.
+// The recording's own notes, and what follows from missing kernels and overlapping measured ranges.
 inline std::vector<std::string> NotesOf(const capture::CaptureInfo& info, const std::vector<RangeSummary>& ranges) {
   std::vector<std::string> notes = info.notes;
+  if (!info.recorded.test(static_cast<size_t>(capture::Table::kKernel))) {
+    notes.push_back("kernels were not recorded: blocked times and GPU idle are unknown");
+  }
   for (const RangeSummary& range : ranges) {
     if (!range.is_measured || !range.is_overlapping) continue;
     notes.push_back("occurrences of range " + range.name + " overlap; what lies in two counts for the later one");

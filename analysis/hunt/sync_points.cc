@@ -46,18 +46,35 @@ WaitScope ScopeOf(ApiClass api_class) {
   }
 }
 
+bool IsLaunch(ApiClass api_class) {
+  return api_class == ApiClass::kKernelLaunch || api_class == ApiClass::kGraphLaunch;
+}
+
 // Calls that end a group of copies: a wait behind them does not take the copies before them in.
 bool EndsGroup(ApiClass api_class) {
-  return api_class == ApiClass::kKernelLaunch || api_class == ApiClass::kGraphLaunch ||
-         api_class == ApiClass::kMemset || api_class == ApiClass::kStreamOrderedAllocate ||
+  return IsLaunch(api_class) || api_class == ApiClass::kMemset || api_class == ApiClass::kStreamOrderedAllocate ||
          api_class == ApiClass::kStreamOrderedFree;
 }
 
 bool IsPageable(const PointCopy& copy) {
   return copy.source_kind == MemoryKind::kPageable || copy.target_kind == MemoryKind::kPageable;
 }
+bool HasHostEnd(capture::CopyDirection direction) {
+  using capture::CopyDirection;
+  switch (direction) {
+    case CopyDirection::kArrayToArray:
+    case CopyDirection::kArrayToDevice:
+    case CopyDirection::kDeviceToArray:
+    case CopyDirection::kDeviceToDevice:
+    case CopyDirection::kPeerToPeer:
+      return false;
+    default:
+      return true;
+  }
+}
 // True if pageable memory cannot be ruled out.
 bool IsUnknown(const PointCopy& copy) {
+  if (copy.is_known && !HasHostEnd(copy.direction)) return false;
   return !copy.is_known || ((!copy.source_kind || !copy.target_kind) && !IsPageable(copy));
 }
 
@@ -81,8 +98,16 @@ SyncPoint SyncPointFinder::PointOf(const capture::HostCallRow& call, SiteKind ki
 
 absl::Status SyncPointFinder::On(const capture::HostCallBatch& batch) {
   for (size_t i = 0; i < batch.size; ++i) {
-    // A driver call inside a runtime call is the same point.
-    if (!batch.is_nested[i] && batch.api_class[i] != ApiClass::kOther) OnCall(batch.Get(i));
+    if (batch.api_class[i] == ApiClass::kOther) continue;
+    ThreadState& thread = threads_[batch.thread_id[i]];
+    // A driver call inside a runtime call is the same point; what a launch loads or allocates is one of its own.
+    const bool is_inside = batch.is_nested[i] && batch.start_ns[i] < thread.outer_end_ns;
+    if (is_inside && !IsLaunch(thread.outer_class)) continue;
+    if (!is_inside) {
+      thread.outer_end_ns = batch.end_ns[i];
+      thread.outer_class = batch.api_class[i];
+    }
+    OnCall(batch.Get(i));
   }
   return absl::OkStatus();
 }
@@ -91,6 +116,10 @@ void SyncPointFinder::OnCall(const capture::HostCallRow& call) {
   ThreadState& thread = threads_[call.thread_id];
   if (call.api_class == ApiClass::kQuery) return OnQuery(call, thread);
   EndSpin(thread);
+  if (call.api_class == ApiClass::kEventRecord && call.event_handle) {
+    event_records_[{call.process_id, *call.event_handle}] = {call.start_ns, call.stream_id};
+    return;
+  }
   if (call.api_class == ApiClass::kCopyAsync) {
     thread.pending.push_back(async_copies_.size());
     async_copies_.push_back({PointOf(call, SiteKind::kPageableCopy, WaitScope::kStream)});
@@ -109,12 +138,23 @@ bool SyncPointFinder::BelongsToWait(const AsyncCopy& copy, const SyncPoint& wait
     if (!point.stack_id || !wait.stack_id) return point.stack_id == wait.stack_id;
     if (directory_.CallerFrame(*point.stack_id) != directory_.CallerFrame(*wait.stack_id)) return false;
   }
-  if (wait.scope != WaitScope::kStream || !point.stream_id || !wait.stream_id) return true;
+  if (!point.stream_id || !wait.stream_id) return true;
+  const uint32_t context_id = wait.context_id.value_or(0);
+  if (directory_.IsNullStream(wait.process_id, context_id, *wait.stream_id)) {
+    return !directory_.IsNonBlocking(point.process_id, context_id, *point.stream_id);
+  }
   return point.stream_id == wait.stream_id && (!point.context_id || point.context_id == wait.context_id);
 }
 
 void SyncPointFinder::OnSync(const capture::HostCallRow& call, ThreadState& thread) {
-  const SyncPoint wait = PointOf(call, SiteKind::kWait, ScopeOf(call.api_class));
+  SyncPoint wait = PointOf(call, SiteKind::kWait, ScopeOf(call.api_class));
+  if (wait.scope == WaitScope::kEvent && call.event_handle) {
+    const auto recorded = event_records_.find({call.process_id, *call.event_handle});
+    if (recorded != event_records_.end()) {
+      wait.stream_id = recorded->second.stream_id;
+      wait.event_recorded_ns = recorded->second.start_ns;
+    }
+  }
   for (const size_t index : thread.pending) {
     if (BelongsToWait(async_copies_[index], wait)) async_copies_[index].wait = static_cast<int64_t>(points_.size());
   }

@@ -41,6 +41,7 @@ struct SyncPoint {
   std::optional<uint32_t> context_id;
   std::optional<uint32_t> stream_id;
   std::optional<uint64_t> correlation_id;
+  std::optional<int64_t> event_recorded_ns;  // of an event sync: entry of the event's latest record
   std::vector<PointCopy> copies;
 };
 
@@ -74,6 +75,9 @@ class SyncPointFinder : public capture::CaptureVisitor {
   struct ThreadState {
     std::vector<size_t> pending;  // copies since the last call that ends a group
     Spin spin;
+    // The last call that lies in no other.
+    int64_t outer_end_ns = INT64_MIN;
+    capture::ApiClass outer_class = capture::ApiClass::kOther;
   };
 
   void OnCall(const capture::HostCallRow& call);
@@ -86,7 +90,12 @@ class SyncPointFinder : public capture::CaptureVisitor {
 
   const Directory& directory_;
   bool has_launches_;
+  struct EventRecord {
+    int64_t start_ns = 0;
+    std::optional<uint32_t> stream_id;
+  };
   absl::flat_hash_map<uint32_t, ThreadState> threads_;
+  absl::flat_hash_map<std::pair<uint32_t, uint64_t>, EventRecord> event_records_;  // process, handle: the latest
   std::vector<SyncPoint> points_;
   std::vector<AsyncCopy> async_copies_;
   absl::flat_hash_map<std::pair<uint32_t, uint64_t>, PointCopy> copies_;  // by process, correlation

@@ -131,7 +131,6 @@ class SpoolReader : public CaptureReader {
     drop({Table::kGraphRun, Table::kBenchmarkPoint, Table::kKernelMetric});
     if (mode == Mode::kLight) {
       drop({Table::kKernel, Table::kMemset, Table::kCudaEvent, Table::kGraph});
-      info_.notes.push_back("recorded in mode light: no kernels, so GPU idle was not recorded");
     }
     if (!has_gpu) {
       drop({Table::kHostCall, Table::kKernel, Table::kCopy, Table::kMemset, Table::kSync, Table::kCudaEvent,

@@ -23,6 +23,12 @@ class MemoryCapture : public CaptureReader {
   SH_CAPTURE_TABLES(SH_MEMORY_ADD)
 #undef SH_MEMORY_ADD
 
+  // mutable_kernel(), ...: the rows of a table, to change what was added.
+#define SH_MEMORY_MUTABLE(Type, table, COLUMNS) \
+  std::vector<Type##Row>& mutable_##table() { return table##_rows_; }
+  SH_CAPTURE_TABLES(SH_MEMORY_MUTABLE)
+#undef SH_MEMORY_MUTABLE
+
   StringId Intern(std::string_view text) { return strings_.Intern(text); }
   CaptureInfo& mutable_info() { return info_; }
   // Rows of a batch; small values test that analyses keep state between batches.
