@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include <array>
+#include <charconv>
 #include <cmath>
 #include <limits>
 #include <optional>
@@ -114,6 +115,13 @@ std::string FormatCount(int64_t count) {
 std::string FormatPercent(double ratio) {
   const double percent = ratio * 100.0;
   return std::abs(percent) >= 99.95 ? fmt::format("{:.0f}%", percent) : fmt::format("{:.1f}%", percent);
+}
+
+std::optional<int64_t> ParseInteger(std::string_view text) {
+  int64_t value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error != std::errc() || end != text.data() + text.size()) return std::nullopt;
+  return value;
 }
 
 absl::StatusOr<int64_t> ParseDuration(std::string_view text) {

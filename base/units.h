@@ -5,6 +5,7 @@
 #include <absl/status/statusor.h>
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -22,6 +23,9 @@ std::string FormatCount(int64_t count);
 
 // "3.1%" of a ratio of 0.031; one digit behind the point, none from 100% on.
 std::string FormatPercent(double ratio);
+
+// Reads a whole decimal int64; nullopt for anything else.
+std::optional<int64_t> ParseInteger(std::string_view text);
 
 // Reads "250", "20ms", "1.5 s", "2min", "1h" (units ns, us, ms, s, min, h, d) as ns. A number without a unit is an
 // error unless it is 0, so that nobody has to guess. Errors: InvalidArgument for what does not parse, is negative or

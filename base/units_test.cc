@@ -69,6 +69,14 @@ TEST(ParseDurationTest, SaysWhatIsWrong) {
   }
 }
 
+TEST(ParseIntegerTest, TakesWholeDecimalNumbersOnly) {
+  EXPECT_EQ(ParseInteger("-42"), -42);
+  EXPECT_EQ(ParseInteger("9223372036854775807"), std::numeric_limits<int64_t>::max());
+  for (const char* text : {"", "+1", " 1", "1 ", "1.5", "0x1", "9223372036854775808"}) {
+    EXPECT_EQ(ParseInteger(text), std::nullopt) << text;
+  }
+}
+
 TEST(ParseBytesTest, ReadsBinaryAndDecimalUnits) {
   EXPECT_EQ(*ParseBytes("4096"), 4096u);
   EXPECT_EQ(*ParseBytes("4GiB"), 4ull << 30);

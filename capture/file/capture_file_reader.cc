@@ -1,11 +1,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
 #include <fstream>
 #include <type_traits>
 
 #include "base/status_macros.h"
+#include "base/units.h"
 #include "capture/file/capture_file.h"
 #include "capture/file/sqlite.h"
 #include "capture/file/table_sql.h"
@@ -32,13 +32,6 @@ void ReadColumn(sqlite3_stmt* statement, int column, std::optional<T>& value) {
   } else {
     ReadColumn(statement, column, value.emplace());
   }
-}
-
-std::optional<int64_t> ParseNumber(std::string_view text) {
-  int64_t number = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-  if (error != std::errc() || end != text.data() + text.size()) return std::nullopt;
-  return number;
 }
 
 std::vector<std::string> Split(std::string_view text, char separator) {
@@ -150,8 +143,8 @@ class CaptureFileReader : public CaptureReader {
     if (key == "format_version") info_.format_version = value;
     if (key == "producer") info_.producer = value;
     if (key == "mode") info_.mode = value;
-    if (key == "epoch_ns") info_.epoch_ns = ParseNumber(value);
-    if (key == "end_ns") info_.end_ns = ParseNumber(value).value_or(0);
+    if (key == "epoch_ns") info_.epoch_ns = ParseInteger(value);
+    if (key == "end_ns") info_.end_ns = ParseInteger(value).value_or(0);
     if (key == "notes") info_.notes = Split(value, '\n');
     if (key != "recorded") return;
     for (const std::string& table : Split(value, ' ')) {

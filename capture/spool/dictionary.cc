@@ -40,8 +40,12 @@ bool Dictionary::Add(const RecordHeader* record) {
   switch (record->type) {
     case RecordType::kString:
       return AddString(record);
-    case RecordType::kThread:
-      return Put(record, threads_, &ThreadRecord::thread_index);
+    case RecordType::kThread: {
+      if (!Put(record, threads_, &ThreadRecord::thread_index)) return false;
+      const auto* thread = RecordAs<ThreadRecord>(record);
+      thread_of_tid_[static_cast<uint32_t>(thread->tid)] = thread->thread_index;
+      return true;
+    }
     case RecordType::kKeyValue:
       return Append(record, key_values_);
     case RecordType::kModule:
@@ -84,6 +88,16 @@ bool Dictionary::Add(const RecordHeader* record) {
 std::string_view Dictionary::String(uint32_t id) const {
   const auto it = strings_.find(id);
   return it == strings_.end() ? std::string_view() : it->second;
+}
+
+std::string_view Dictionary::ApiName(uint32_t layer, uint32_t cbid) const {
+  const auto it = api_names_.find(uint64_t{layer} << 32 | cbid);
+  return it == api_names_.end() ? std::string_view() : String(it->second);
+}
+
+uint32_t Dictionary::ThreadIndexOf(uint32_t tid) const {
+  const auto it = thread_of_tid_.find(tid);
+  return it == thread_of_tid_.end() ? 0 : it->second;
 }
 
 uint32_t Dictionary::AddShape(ShapeRecord shape) {

@@ -34,6 +34,10 @@ class Dictionary {
 
   // The text of a string id; "" for 0 and for ids never written.
   std::string_view String(uint32_t id) const;
+  // The name of a CUDA call with its suffixes; "" if it was never written.
+  std::string_view ApiName(uint32_t layer, uint32_t cbid) const;
+  // The index of a thread by the operating system's id; 0: not recorded.
+  uint32_t ThreadIndexOf(uint32_t tid) const;
   bool HasString(uint32_t id) const { return strings_.contains(id); }
   // The id of an equal shape; one that an undelivered buffer needed is added.
   uint32_t AddShape(ShapeRecord shape);
@@ -43,8 +47,6 @@ class Dictionary {
   const absl::flat_hash_map<uint32_t, RawStack>& stacks() const { return stacks_; }
   const absl::flat_hash_map<uint32_t, ShapeRecord>& shapes() const { return shapes_; }
   const absl::flat_hash_map<uint64_t, uint32_t>& pointer_names() const { return pointer_names_; }
-  // Key: layer << 32 | cbid.
-  const absl::flat_hash_map<uint64_t, uint32_t>& api_names() const { return api_names_; }
   const absl::flat_hash_map<uint32_t, uint32_t>& domains() const { return domains_; }
   const absl::flat_hash_map<uint32_t, ContextRecord>& contexts() const { return contexts_; }
   const std::vector<StreamRecord>& streams() const { return streams_; }
@@ -64,7 +66,8 @@ class Dictionary {
   absl::flat_hash_map<uint32_t, RawStack> stacks_;
   absl::flat_hash_map<uint32_t, ShapeRecord> shapes_;
   absl::flat_hash_map<uint64_t, uint32_t> pointer_names_;
-  absl::flat_hash_map<uint64_t, uint32_t> api_names_;
+  absl::flat_hash_map<uint64_t, uint32_t> api_names_;  // by layer << 32 | cbid
+  absl::flat_hash_map<uint32_t, uint32_t> thread_of_tid_;
   absl::flat_hash_map<uint32_t, uint32_t> domains_;
   absl::flat_hash_map<uint32_t, ContextRecord> contexts_;
   std::vector<StreamRecord> streams_;

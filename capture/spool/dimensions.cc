@@ -4,21 +4,14 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
 #include <cstring>
 
+#include "base/units.h"
 #include "capture/spool/range_pairs.h"
 #include "capture/spool/time_difference.h"
 
 namespace stallhound::capture::spool {
 namespace {
-
-std::optional<int64_t> Number(std::string_view text) {
-  int64_t value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc() || end != text.data() + text.size()) return std::nullopt;
-  return value;
-}
 
 std::string_view ValueOf(const Dictionary& dictionary, std::string_view key) {
   for (const KeyValueRecord& pair : dictionary.key_values()) {
@@ -64,7 +57,7 @@ void Dimensions::AddProcess(const ProcessSpool& spool, const ProcessIds& ids) {
   row.process_id = ids.process_id;
   row.pid = header.pid;
   row.parent_pid = header.parent_pid;
-  row.rank = Number(ValueOf(dictionary, "env.RANK"));
+  row.rank = ParseInteger(ValueOf(dictionary, "env.RANK"));
   const std::string_view program = ValueOf(dictionary, "process.name");
   if (!program.empty()) row.name = strings_.Intern(program);
   row.start_ns = TimeDifference(header.open_ns, ids.zero_ns);
@@ -148,7 +141,7 @@ void Dimensions::AddEnvironment(const ProcessSpool& spool, const ProcessIds& ids
     row.value = strings_.Intern(dictionary.String(pair.value));
     environment_.Append(row);
   }
-  const int64_t count = Number(ValueOf(dictionary, "gpu.count")).value_or(0);
+  const int64_t count = ParseInteger(ValueOf(dictionary, "gpu.count")).value_or(0);
   for (int64_t index = 0; index < std::min<int64_t>(count, 64); ++index) AddDevice(dictionary, ids.process_id, index);
 }
 
@@ -158,13 +151,13 @@ void Dimensions::AddDevice(const Dictionary& dictionary, uint32_t process_id, in
   row.device_id = static_cast<uint32_t>(index);
   row.process_id = process_id;
   if (const std::string_view name = value("name"); !name.empty()) row.name = strings_.Intern(name);
-  row.sm_count = Number(value("sm_count"));
-  row.memory_bytes = Number(value("memory_bytes"));
+  row.sm_count = ParseInteger(value("sm_count"));
+  row.memory_bytes = ParseInteger(value("memory_bytes"));
   const std::string_view capability = value("compute_capability");
   const size_t dot = capability.find('.');
   if (dot != std::string_view::npos) {
-    row.compute_major = Number(capability.substr(0, dot));
-    row.compute_minor = Number(capability.substr(dot + 1));
+    row.compute_major = ParseInteger(capability.substr(0, dot));
+    row.compute_minor = ParseInteger(capability.substr(dot + 1));
   }
   devices_.Append(row);
 }

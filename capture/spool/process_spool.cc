@@ -251,10 +251,7 @@ void ProcessSpool::Note(int64_t start_ns, int64_t end_ns) {
 ApiClass ProcessSpool::ClassOf(const HostCallRecord& call) const {
   const uint64_t key = uint64_t{call.layer} << 32 | call.cbid;
   const auto [it, is_new] = classes_.try_emplace(key, ApiClass::kOther);
-  if (is_new) {
-    const auto name = dictionary_.api_names().find(key);
-    if (name != dictionary_.api_names().end()) it->second = ClassifyApi(dictionary_.String(name->second));
-  }
+  if (is_new) it->second = ClassifyApi(dictionary_.ApiName(call.layer, call.cbid));
   return it->second;
 }
 

@@ -50,9 +50,7 @@ const RowBuilder::Api& RowBuilder::ApiOf(const HostCallRecord& call) {
   const uint64_t key = uint64_t{call.layer} << 32 | call.cbid;
   const auto [it, is_new] = apis_.try_emplace(key);
   if (is_new) {
-    const auto& names = spool_.dictionary().api_names();
-    const auto name = names.find(key);
-    const std::string_view text = name == names.end() ? std::string_view() : spool_.dictionary().String(name->second);
+    const std::string_view text = spool_.dictionary().ApiName(call.layer, call.cbid);
     it->second.name =
         text.empty()
             ? strings_.Intern(fmt::format("(unknown {} call {})", call.layer == 0 ? "runtime" : "driver", call.cbid))
@@ -186,9 +184,8 @@ bool RowBuilder::Build(const RecordHeader* record, OverheadRow& row) {
   row.end_ns = Time(overhead->end_ns);
   row.process_id = ids_.process_id;
   row.thread_id.reset();
-  if (const auto thread = thread_of_tid_.find(overhead->tid); thread != thread_of_tid_.end()) {
-    row.thread_id = thread->second;
-  }
+  const uint32_t thread_index = spool_.dictionary().ThreadIndexOf(overhead->tid);
+  if (thread_index != 0) row.thread_id = ThreadOf(thread_index);
   row.kind = OverheadOf(overhead->kind);
   row.correlation_id = NonZero(overhead->correlation_id);
   return true;

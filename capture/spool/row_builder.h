@@ -28,11 +28,7 @@ class RowBuilder {
  public:
   // References outlive this.
   RowBuilder(const ProcessSpool& spool, const ProcessIds& ids, StringTable& strings)
-      : spool_(spool), ids_(ids), strings_(strings) {
-    for (const auto& [index, thread] : spool.dictionary().threads()) {
-      thread_of_tid_[static_cast<uint32_t>(thread.tid)] = ThreadOf(index);
-    }
-  }
+      : spool_(spool), ids_(ids), strings_(strings) {}
 
   // The row of a record of the type that its table has; false if the record is damaged.
   bool Build(const RecordHeader* record, HostCallRow& row);
@@ -59,7 +55,6 @@ class RowBuilder {
   const ProcessIds& ids_;
   StringTable& strings_;
   absl::flat_hash_map<uint64_t, Api> apis_;
-  absl::flat_hash_map<uint32_t, uint32_t> thread_of_tid_;
 };
 
 }  // namespace stallhound::capture::spool

@@ -1,7 +1,5 @@
 #include "capture/spool/salvage.h"
 
-#include <absl/container/flat_hash_map.h>
-
 #include <optional>
 
 #include "capture/api/api_class.h"
@@ -41,9 +39,7 @@ bool HasCallback(ApiClass api_class) {
 
 class Salvager {
  public:
-  Salvager(const ActivityLayout& layout, Dictionary& dictionary) : layout_(layout), dictionary_(dictionary) {
-    for (const auto& [index, thread] : dictionary.threads()) thread_of_tid_[static_cast<uint32_t>(thread.tid)] = index;
-  }
+  Salvager(const ActivityLayout& layout, Dictionary& dictionary) : layout_(layout), dictionary_(dictionary) {}
 
   void Take(const RawActivity& raw) {
     switch (raw.kind) {
@@ -103,17 +99,13 @@ class Salvager {
     TakeWork(kernel.record);
   }
 
-  ApiClass ClassOf(const HostCallRecord& call) const {
-    const auto name = dictionary_.api_names().find(uint64_t{call.layer} << 32 | call.cbid);
-    return name == dictionary_.api_names().end() ? ApiClass::kOther : ClassifyApi(dictionary_.String(name->second));
-  }
+  ApiClass ClassOf(const HostCallRecord& call) const { return ClassifyApi(dictionary_.ApiName(call.layer, call.cbid)); }
 
   // CUPTI writes an inner call before the outer one, and both have the same correlation id.
   void TakeCall(const RawActivity& raw) {
     DecodedCall call = DecodeCall(layout_, raw);
-    const auto thread = thread_of_tid_.find(call.tid);
-    if (thread == thread_of_tid_.end() || HasCallback(ClassOf(call.record))) return;
-    call.record.thread_index = thread->second;
+    call.record.thread_index = dictionary_.ThreadIndexOf(call.tid);
+    if (call.record.thread_index == 0 || HasCallback(ClassOf(call.record))) return;
     if (raw.kind == kActivityDriver) {
       FlushDriverCall();
       driver_call_ = call.record;
@@ -130,7 +122,6 @@ class Salvager {
 
   const ActivityLayout& layout_;
   Dictionary& dictionary_;
-  absl::flat_hash_map<uint32_t, uint32_t> thread_of_tid_;
   std::optional<HostCallRecord> driver_call_;  // may lie inside the next runtime call
   SalvagedRecords result_;
 };
