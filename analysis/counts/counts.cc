@@ -98,10 +98,12 @@ void AddCounts(EventCounts& total, const EventCounts& part) {
   }
 }
 
-// Counts calls and GPU work into the spans that their host calls lie in.
+// Counts calls and GPU work into the spans that their host calls lie in, and lets the finder of sync points see the
+// same read.
 class Counter : public capture::CaptureVisitor {
  public:
-  Counter(std::vector<CountsSpan>& spans, const MeasuredSpans& measured) : spans_(spans), measured_(measured) {}
+  Counter(std::vector<CountsSpan>& spans, const MeasuredSpans& measured, SyncPointFinder& finder)
+      : spans_(spans), measured_(measured), finder_(finder) {}
 
   absl::Status On(const capture::HostCallBatch& batch) override {
     for (size_t i = 0; i < batch.size; ++i) {
@@ -110,7 +112,7 @@ class Counter : public capture::CaptureVisitor {
       std::optional<int64_t>* count = counts == nullptr ? nullptr : CallCount(*counts, batch.api_class[i]);
       if (count != nullptr && count->has_value()) Raise(*count);
     }
-    return absl::OkStatus();
+    return finder_.On(batch);
   }
   absl::Status On(const capture::KernelBatch& batch) override {
     for (size_t i = 0; i < batch.size; ++i) {
@@ -138,7 +140,7 @@ class Counter : public capture::CaptureVisitor {
       copy.bytes = batch.bytes[i];
       AddCopy(*counts->copies, copy);
     }
-    return absl::OkStatus();
+    return finder_.On(batch);
   }
 
   int64_t unplaced_count() const { return unplaced_count_; }
@@ -160,6 +162,7 @@ class Counter : public capture::CaptureVisitor {
 
   std::vector<CountsSpan>& spans_;
   const MeasuredSpans& measured_;
+  SyncPointFinder& finder_;
   int64_t unplaced_count_ = 0;
 };
 
@@ -239,13 +242,12 @@ absl::StatusOr<CountsReport> Counts(capture::CaptureReader& reader, const Counts
 
   const EventCounts zero = ZeroCounts(recorded, has_launches);
   report.spans = MakeSpans(directory, occurrences, zero);
-  Counter counter(report.spans, measured);
+  SyncPointFinder finder(directory, has_launches);
+  Counter counter(report.spans, measured, finder);
   SH_RETURN_IF_ERROR(
       reader.Read(capture::Tables({Table::kHostCall, Table::kKernel, Table::kCopy, Table::kMemset}), counter));
   report.unplaced_count = counter.unplaced_count();
 
-  SyncPointFinder finder(directory, has_launches);
-  SH_RETURN_IF_ERROR(reader.Read(capture::Tables({Table::kHostCall, Table::kCopy}), finder));
   SiteBuilder builder(directory, reader.strings());
   CountSites(finder.Finish(), measured, builder, report);
 

@@ -71,8 +71,7 @@ absl::Status GpuWork::On(const capture::SyncBatch& batch) {
 
 absl::Status GpuWork::On(const capture::CudaEventBatch& batch) {
   for (size_t i = 0; i < batch.size; ++i) {
-    event_records_[{batch.process_id[i], batch.event_id[i]}].push_back(
-        {batch.time_ns[i], batch.context_id[i], batch.stream_id[i]});
+    event_records_[{batch.process_id[i], batch.event_id[i]}].push_back({batch.time_ns[i], batch.stream_id[i]});
   }
   return absl::OkStatus();
 }
@@ -128,11 +127,12 @@ std::optional<GpuWork::EventRecord> GpuWork::LatestRecord(const SyncPoint& point
       event == event_of_sync_.end() ? event_records_.end() : event_records_.find({point.process_id, event->second});
   std::optional<EventRecord> latest;
   if (records != event_records_.end()) {
-    for (const EventRecord& record : records->second) {
-      if (record.time_ns <= point.call_start_ns) latest = record;
-    }
+    const auto later =
+        std::upper_bound(records->second.begin(), records->second.end(), point.call_start_ns,
+                         [](int64_t time_ns, const EventRecord& record) { return time_ns < record.time_ns; });
+    if (later != records->second.begin()) latest = *std::prev(later);
   }
-  if (!latest && point.event_recorded_ns) latest = {*point.event_recorded_ns, point.context_id, point.stream_id};
+  if (!latest && point.event_recorded_ns) latest = {*point.event_recorded_ns, point.stream_id};
   return latest;
 }
 
@@ -172,17 +172,11 @@ void GpuWork::Add(const Work& work) {
   PrepareOnce();
   const int64_t launch_ns = work.launch_ns.value_or(work.start_ns);
   const uint64_t context = ContextKey(work.process_id, work.context_id.value_or(0));
-  if (const auto it = waiters_.find({context, work.stream_id}); it != waiters_.end()) {
-    AddToWaiters(it->second, launch_ns, work.end_ns);
-  }
-  if (const auto it = waiters_.find({context, kAllStreams}); it != waiters_.end()) {
-    AddToWaiters(it->second, launch_ns, work.end_ns);
-  }
   // A call whose context is not recorded waits for what its process submitted.
-  if (context != ContextKey(work.process_id, 0)) {
-    const uint64_t unknown = ContextKey(work.process_id, 0);
+  const uint64_t unknown = ContextKey(work.process_id, 0);
+  for (const uint64_t waiting : {context, unknown}) {
     for (const uint32_t stream_id : {work.stream_id, kAllStreams}) {
-      const auto it = waiters_.find({unknown, stream_id});
+      const auto it = waiters_.find({waiting, stream_id});
       if (it != waiters_.end()) AddToWaiters(it->second, launch_ns, work.end_ns);
     }
   }

@@ -65,7 +65,6 @@ class GpuWork : public capture::CaptureVisitor {
   // Gaps of the devices that a thread submitted work to: times when at least one of them had nothing to do. `compute`:
   // kernels alone count as work.
   std::vector<Interval> IdleIn(uint32_t thread_id, const Interval& span, bool compute) const;
-  bool has_work() const { return !any_.empty(); }
 
  private:
   struct Work {
@@ -91,7 +90,6 @@ class GpuWork : public capture::CaptureVisitor {
   };
   struct EventRecord {
     int64_t time_ns;
-    std::optional<uint32_t> context_id;
     std::optional<uint32_t> stream_id;
   };
   using StreamKey = std::pair<uint64_t, uint32_t>;  // process and context; stream
@@ -116,7 +114,8 @@ class GpuWork : public capture::CaptureVisitor {
   std::map<StreamKey, Waiters> waiters_;
   absl::flat_hash_map<uint32_t, Returns> returns_;                              // by thread
   absl::flat_hash_map<std::pair<uint32_t, uint64_t>, uint64_t> event_of_sync_;  // process, correlation: event id
-  absl::flat_hash_map<std::pair<uint32_t, uint64_t>, std::vector<EventRecord>> event_records_;  // process, event id
+  // By process and event id, in time order.
+  absl::flat_hash_map<std::pair<uint32_t, uint64_t>, std::vector<EventRecord>> event_records_;
   // By process and device, one union for each table, as each comes in time order.
   std::map<uint64_t, std::map<capture::Table, BusyTime>> busy_;
   std::map<uint64_t, BusyTime> any_;
