@@ -1,6 +1,8 @@
 #include "analysis/hunt/hunt.h"
 
 #include <algorithm>
+#include <numeric>
+#include <utility>
 
 #include "analysis/hunt/directory.h"
 #include "analysis/hunt/gpu_work.h"
@@ -29,16 +31,27 @@ int64_t ToleranceOf(const std::vector<ProcessSummary>& processes) {
   return tolerance_ns;
 }
 
+struct Found {
+  const std::vector<SyncPoint>& points;
+  const std::vector<std::optional<Stall>>& stalls;  // by point; empty: not recorded
+  const MeasuredSpans& spans;
+};
+
 // Points inside the spans, as sites and totals by kind.
-void Gather(const std::vector<SyncPoint>& points, const std::vector<std::optional<Stall>>& stalls,
-            const MeasuredSpans& spans, SiteBuilder& builder, HuntReport& report) {
+void Gather(const Found& found, bool keep_waits, SiteBuilder& builder, HuntReport& report) {
+  const auto& [points, stalls, spans] = found;
   report.totals.resize(kSiteKindCount);
   for (int kind = 0; kind < kSiteKindCount; ++kind) report.totals[kind].kind = static_cast<SiteKind>(kind);
   for (size_t i = 0; i < points.size(); ++i) {
     if (!spans.Find(points[i].process_id, points[i].start_ns)) continue;
     const std::optional<Stall> stall = stalls.empty() ? std::nullopt : stalls[i];
     if (points[i].kind == SiteKind::kQuerySpin && !stall) continue;
-    builder.Add(points[i], stall);
+    const size_t site = builder.Add(points[i], stall);
+    if (keep_waits) {
+      report.waits.push_back({site, points[i].start_ns, points[i].end_ns,
+                              stall ? std::optional(stall->blocked_ns) : std::nullopt,
+                              stall ? stall->idle_ns : std::nullopt});
+    }
     KindTotal& total = report.totals[static_cast<size_t>(points[i].kind)];
     ++total.count;
     total.call_ns += points[i].end_ns - points[i].start_ns;
@@ -49,6 +62,23 @@ void Gather(const std::vector<SyncPoint>& points, const std::vector<std::optiona
     total.count_per_occurrence = static_cast<double>(total.count) / static_cast<double>(report.occurrence_count);
     total.cost = stalls.empty() ? Cost() : CostOf(total.cost);
   }
+}
+
+// The most expensive first; waits follow their sites.
+void SortSites(HuntReport& report) {
+  std::vector<size_t> order(report.sites.size());
+  std::iota(order.begin(), order.end(), size_t{0});
+  std::stable_sort(order.begin(), order.end(),
+                   [&](size_t a, size_t b) { return CostsMore(report.sites[a], report.sites[b]); });
+  std::vector<size_t> rank(order.size());
+  std::vector<Site> sorted;
+  sorted.reserve(order.size());
+  for (size_t i = 0; i < order.size(); ++i) {
+    rank[order[i]] = i;
+    sorted.push_back(std::move(report.sites[order[i]]));
+  }
+  report.sites = std::move(sorted);
+  for (Wait& wait : report.waits) wait.site = rank[wait.site];
 }
 
 }  // namespace
@@ -79,9 +109,9 @@ absl::StatusOr<HuntReport> Hunt(capture::CaptureReader& reader, const HuntOption
     stalls = FindStalls(points, work, gpu, ToleranceOf(report.processes));
   }
   SiteBuilder builder(directory, reader.strings());
-  Gather(points, stalls, spans, builder, report);
+  Gather({points, stalls, spans}, options.keep_waits, builder, report);
   report.sites = builder.Finish(has_kernels && !stalls.empty(), report.occurrence_count);
-  std::stable_sort(report.sites.begin(), report.sites.end(), CostsMore);
+  SortSites(report);
 
   report.losses = directory.Losses(occurrences);
   for (const LossSummary& loss : report.losses) {

@@ -15,6 +15,8 @@ namespace stallhound::analysis {
 struct HuntOptions {
   // Count only inside the occurrences of ranges of this name ("NAME" or "NAME#7"); otherwise the whole recording.
   std::optional<std::string> range;
+  // Fill HuntReport::waits: 56 bytes a point more.
+  bool keep_waits = false;
 };
 
 // Reads every table at most once, in three reads. Memory: about 150 bytes a sync point or copy, and 2 to 12 bytes a gap

@@ -98,6 +98,15 @@ struct Site {
   Confidence confidence = Confidence::kNone;
 };
 
+// One sync point or query spin, for tools that draw them.
+struct Wait {
+  size_t site = 0;  // index in HuntReport::sites
+  int64_t start_ns = 0;
+  int64_t end_ns = 0;
+  std::optional<int64_t> blocked_ns;  // null: it did not stall the host
+  std::optional<int64_t> idle_ns;     // null: no stall, or no later GPU work
+};
+
 struct KindTotal {
   SiteKind kind = SiteKind::kWait;
   int64_t count = 0;
@@ -163,6 +172,7 @@ struct HuntReport {
   std::optional<std::string> range;     // the measured range, if one was asked for
   int64_t occurrence_count = 0;         // of the range, else processes
   std::vector<Site> sites;              // idle time first, then blocked, then count
+  std::vector<Wait> waits;              // by start; only with HuntOptions::keep_waits
   std::vector<KindTotal> totals;        // every kind, in the order of SiteKind
   int64_t sync_point_count = 0;         // of all kinds that are sync points
   int64_t unknown_kind_copy_count = 0;  // asynchronous copies of unknown memory kind that no wait takes in: not counted
