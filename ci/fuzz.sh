@@ -19,7 +19,10 @@ for target in "${targets[@]}"; do
   mkdir -p "$corpus" "$found"
   say "$target for $seconds s"
   path=${target#//}
+  # Small files written for the project, where a target has some.
+  seeds="${path%%:*}/testdata/${path##*:}"
+  [[ -d $seeds ]] || seeds=
   "$(bazel info --config=fuzz bazel-bin 2>/dev/null)/${path/://}" -max_total_time="$seconds" -print_final_stats=1 -verbosity=0 \
-    -artifact_prefix="$found/" "$corpus" 2>&1 </dev/null | tail -n 25 || failed=1
+    -artifact_prefix="$found/" "$corpus" ${seeds:+"$seeds"} 2>&1 </dev/null | tail -n 25 || failed=1
 done
 ((failed == 0)) || die "fuzz" "a target failed" "the inputs are in $STALLHOUND_CACHE/fuzz-found; start the binary with one as its argument"

@@ -7,7 +7,7 @@
 #include "capture/import/kineto.h"
 #include "capture/import/nsys/nsys.h"
 #include "capture/import/refusals.h"
-#include "capture/import/results/google_benchmark.h"
+#include "capture/import/results/gbench.h"
 #include "capture/import/results/ncu_csv.h"
 #include "capture/import/results/nvbench.h"
 

@@ -19,7 +19,7 @@ bool IsSpace(char c) { return c == ' ' || c == '\n' || c == '\t' || c == '\r'; }
 }  // namespace
 
 JsonSplitter::JsonSplitter(std::unique_ptr<ByteStream> stream) : stream_(std::move(stream)) {
-  buffer_.resize(1 + kWindowBytes + kJsonPadding);
+  buffer_.resize(1 + kFirstWindowBytes + kJsonPadding);
 }
 
 bool JsonSplitter::Refill(size_t keep) {
@@ -29,7 +29,10 @@ bool JsonSplitter::Refill(size_t keep) {
     end_ -= keep - 1;
     begin_ = begin_ > keep - 1 ? begin_ - (keep - 1) : 1;
   }
-  if (end_ + kJsonPadding >= buffer_.size()) buffer_.resize(buffer_.size() + (buffer_.size() - kJsonPadding));
+  const bool is_full = end_ + kJsonPadding >= buffer_.size();
+  if (is_full || (stats_.bytes > 0 && buffer_.size() < kWindowBytes)) {
+    buffer_.resize(buffer_.size() + (buffer_.size() - kJsonPadding));
+  }
   const size_t room = buffer_.size() - kJsonPadding - end_;
   const size_t got = ReadFully(*stream_, buffer_.data() + end_, room, &stats_.read_error);
   end_ += got;

@@ -2,7 +2,8 @@
 
 // Cuts a stream of Chrome trace JSON into the elements of its event list and the keys around it, without parsing them:
 // {"key": value, ..., "traceEvents": [{...}, {...}], "key": value} or a bare [{...}, ...], whose end may be missing.
-// Memory: one buffer of kWindowBytes, more only for a single event larger than that (at most kMaxElementBytes).
+// Memory: one buffer that grows to kWindowBytes, more only for a single event larger than that (at most
+// kMaxElementBytes).
 
 #include <absl/status/status.h>
 #include <absl/status/statusor.h>
@@ -51,6 +52,8 @@ struct SplitterStats {
 class JsonSplitter {
  public:
   static constexpr size_t kWindowBytes = 1 << 20;
+  // Of the buffer at first: most traces in tests and archives of parts are small.
+  static constexpr size_t kFirstWindowBytes = 16 << 10;
   static constexpr size_t kMaxElementBytes = 64 << 20;
   static constexpr size_t kMaxValueBytes = 8 << 20;
   // An event longer than this is scanned anew for broken quoting; sooner once one was found broken.

@@ -28,7 +28,8 @@ void CallIndex::Seal() {
 
 IndexedCall* CallIndex::Find(uint32_t process_id, uint64_t correlation_id) {
   if (process_id >= processes_.size()) return nullptr;
-  auto& [calls, hint] = processes_[process_id];
+  const std::vector<IndexedCall>& calls = processes_[process_id].calls;
+  size_t& hint = processes_[process_id].hint;
   constexpr size_t kNear = 16;  // launches between two that have GPU work
   const auto is_first = [&](size_t i) {
     return calls[i].correlation_id == correlation_id && (i == 0 || calls[i - 1].correlation_id != correlation_id);
@@ -36,13 +37,13 @@ IndexedCall* CallIndex::Find(uint32_t process_id, uint64_t correlation_id) {
   for (size_t i = hint; i < std::min(hint + kNear, calls.size()) && calls[i].correlation_id <= correlation_id; ++i) {
     if (!is_first(i)) continue;
     hint = i;
-    return &calls[i];
+    return &processes_[process_id].calls[i];
   }
   const auto it = std::lower_bound(calls.begin(), calls.end(), correlation_id,
                                    [](const IndexedCall& call, uint64_t id) { return call.correlation_id < id; });
   if (it == calls.end() || it->correlation_id != correlation_id) return nullptr;
   hint = static_cast<size_t>(it - calls.begin());
-  return &*it;
+  return &processes_[process_id].calls[hint];
 }
 
 }  // namespace stallhound::capture::nsys

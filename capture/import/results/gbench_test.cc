@@ -1,4 +1,4 @@
-#include "capture/import/results/google_benchmark.h"
+#include "capture/import/results/gbench.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>

@@ -1,0 +1,27 @@
+// Any bytes as an Nsight export: must end in an error or a reading, never in a crash.
+
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <cstdint>
+#include <string>
+
+#include "capture/import/nsys/nsys.h"
+
+extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
+  using namespace stallhound::capture;
+  static const int fd = memfd_create("export", MFD_CLOEXEC);
+  // The first byte chooses how the file is read.
+  if (size < 2 || ftruncate(fd, 0) != 0) return 0;
+  if (pwrite(fd, data + 1, size - 1, 0) != static_cast<ssize_t>(size - 1)) return 0;
+  static const std::string path = "/proc/self/fd/" + std::to_string(fd);
+  const absl::StatusOr<ImportSources> sources = OpenSources(path, {.partial = data[0] % 2 == 1});
+  if (!sources.ok()) return 0;
+  const auto capture = NsysImporter().open(sources->sources.front());
+  if (!capture.ok()) return 0;
+  CaptureVisitor visitor;
+  (void)(*capture)->Read(AllTables(), visitor);
+  ImportCounts counts;
+  (*capture)->AddFacts(counts);
+  return 0;
+}
