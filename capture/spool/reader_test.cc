@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <cstring>
 #include <filesystem>
 #include <fstream>
 #include <random>
@@ -146,7 +147,7 @@ TEST_F(SpoolReaderTest, MergesProcesses) {
 
 TEST_F(SpoolReaderTest, SurvivesEveryTruncation) {
   spool::GeneratedSpool options;
-  options.kernel_count = 3000;
+  options.kernel_count = 1500;
   const std::string whole = Generate(options);
   const auto size = std::filesystem::file_size(whole);
   std::mt19937 random(3);
@@ -154,7 +155,7 @@ TEST_F(SpoolReaderTest, SurvivesEveryTruncation) {
   for (uintmax_t at = spool::kHeaderBytes; at < size; at += spool::kUnitBytes) {
     cuts.insert(cuts.end(), {at, at + 1, at + sizeof(spool::ChunkHeader), at + sizeof(spool::ChunkHeader) + 8});
   }
-  for (int i = 0; i < 200; ++i) cuts.push_back(random() % size);
+  for (int i = 0; i < 1000; ++i) cuts.push_back(random() % size);
   const std::string cut = temp_.File("cut.spool");
   size_t fewest = SIZE_MAX;
   for (const uintmax_t at : cuts) {
@@ -167,13 +168,42 @@ TEST_F(SpoolReaderTest, SurvivesEveryTruncation) {
     }
     Collector rows;
     ASSERT_TRUE((*reader)->Read(AllTables(), rows).ok()) << at;
-    EXPECT_LE(rows.kernels.size(), 3000u);
-    if (rows.kernels.size() < 3000) {
+    EXPECT_LE(rows.kernels.size(), 1500u);
+    if (rows.kernels.size() < 1500) {
       EXPECT_GT(rows.LossCount(LossCounter::kSpoolTruncated), 0) << at;
     }
     fewest = std::min(fewest, rows.kernels.size());
   }
   EXPECT_EQ(fewest, 0u);
+}
+
+TEST_F(SpoolReaderTest, SurvivesACutAtEveryRecord) {
+  spool::GeneratedSpool options;
+  options.kernel_count = 200;
+  const std::string whole = Generate(options);
+  std::ifstream file(whole, std::ios::binary);
+  const std::string bytes{std::istreambuf_iterator<char>(file), {}};
+  const std::string cut = temp_.File("cut.spool");
+  size_t records = 0;
+  for (size_t at = spool::kHeaderBytes; at + spool::kUnitBytes <= bytes.size(); at += spool::kUnitBytes) {
+    alignas(spool::ChunkHeader) char head[sizeof(spool::ChunkHeader)];
+    std::memcpy(head, bytes.data() + at, sizeof head);
+    const auto& chunk = *reinterpret_cast<const spool::ChunkHeader*>(head);
+    if (chunk.magic != spool::kChunkMagic || chunk.kind == spool::ChunkKind::kActivity) continue;
+    const size_t end = at + sizeof(spool::ChunkHeader) + chunk.committed_bytes.load();
+    for (size_t next = at + sizeof(spool::ChunkHeader); next < end; ++records) {
+      std::ofstream(cut, std::ios::binary) << std::string_view(bytes).substr(0, next);
+      auto reader = OpenSpools({cut});
+      ASSERT_TRUE(reader.ok()) << reader.status();
+      Collector rows;
+      ASSERT_TRUE((*reader)->Read(AllTables(), rows).ok()) << next;
+      EXPECT_EQ(rows.LossCount(LossCounter::kCorruptRecord), 0) << next;
+      spool::RecordHeader header;
+      std::memcpy(&header, bytes.data() + next, sizeof header);
+      next += header.bytes;
+    }
+  }
+  EXPECT_GT(records, 400u);
 }
 
 TEST_F(SpoolReaderTest, SurvivesFlippedBytes) {
