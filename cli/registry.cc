@@ -4,6 +4,7 @@
 #include "cli/commands/counts_command.h"
 #include "cli/commands/doctor_command.h"
 #include "cli/commands/env_command.h"
+#include "cli/commands/export_command.h"
 #include "cli/commands/hunt_command.h"
 #include "cli/commands/import_command.h"
 #include "cli/commands/prune_command.h"
@@ -19,6 +20,7 @@ void AddAllCommands(CommandRegistry& registry) {
   AddQueryCommand(registry);
   AddCapturesCommand(registry);
   AddImportCommand(registry);
+  AddExportCommand(registry);
   AddPruneCommand(registry);
 }
 

@@ -5,7 +5,6 @@
 
 #include <CLI/CLI.hpp>
 #include <filesystem>
-#include <iostream>
 #include <memory>
 #include <optional>
 
@@ -79,15 +78,23 @@ std::vector<Recording> Select(const std::vector<Recording>& recordings, const Li
   return selected;
 }
 
+// One line of the terminal. Not through std::cin, which reads on after a signal.
+absl::StatusOr<std::string> ReadAnswer() {
+  std::string answer;
+  char c = 0;
+  while (read(STDIN_FILENO, &c, 1) == 1 && c != '\n') answer += c;
+  SH_RETURN_IF_ERROR(CheckInterrupt());
+  return answer;
+}
+
 absl::StatusOr<bool> MayRemove(const PruneOptions& options, const std::string& summary, Console& console) {
   if (options.yes) return true;
   if (isatty(STDIN_FILENO) != 1 || !console.err_is_terminal()) {
     return UsageError(fmt::format("{} would go: say --yes (or --dry-run to see them)", summary));
   }
   console.Err(fmt::format("Remove {}? [y/N] ", summary));
-  std::string answer;
-  std::getline(std::cin, answer);
-  SH_RETURN_IF_ERROR(CheckInterrupt());
+  SH_RETURN_IF_ERROR(console.Flush());
+  SH_ASSIGN_OR_RETURN(const std::string answer, ReadAnswer());
   return answer == "y" || answer == "Y" || answer == "yes";
 }
 

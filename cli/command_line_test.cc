@@ -1,0 +1,239 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <signal.h>
+
+#include <filesystem>
+#include <nlohmann/json.hpp>
+
+#include "base/testing/golden.h"
+#include "base/testing/subprocess.h"
+#include "base/testing/temp_dir.h"
+#include "base/version.h"
+#include "capture/file/capture_file.h"
+#include "capture/testing/memory_capture.h"
+#include "cli/testing/run_stallhound.h"
+
+namespace stallhound::cli {
+namespace {
+
+using stallhound::testing::MatchesGolden;
+using stallhound::testing::RunSubprocess;
+using stallhound::testing::SubprocessOptions;
+using stallhound::testing::SubprocessResult;
+using ::testing::HasSubstr;
+using ::testing::StartsWith;
+
+class CommandLineTest : public ::testing::Test {
+ protected:
+  SubprocessResult Run(const std::vector<std::string>& arguments) {
+    return RunSubprocess(StallhoundOptions(home_, arguments));
+  }
+
+  void AddCapture(const std::string& uuid, int64_t pid) {
+    capture::MemoryCapture capture;
+    capture.mutable_info().uuid = uuid;
+    capture.mutable_info().epoch_ns = int64_t{1'767'225'600} * 1'000'000'000;
+    capture::ProcessRow process;
+    process.process_id = 1;
+    process.pid = pid;
+    process.name = capture.Intern("python");
+    capture.Add(process);
+    std::filesystem::create_directories(home_);
+    const absl::Status written =
+        capture::WriteCaptureFile(capture, home_ + "/20260101-000000-" + uuid + capture::kCaptureFileSuffix);
+    ASSERT_TRUE(written.ok()) << written;
+  }
+
+  stallhound::testing::TempDir folder_;
+  std::string home_ = folder_.File("home");
+};
+
+TEST_F(CommandLineTest, HelpOfEveryCommandHasExamples) {
+  for (const char* command : {"captures", "counts", "doctor", "env", "export", "hunt", "import", "prune", "query"}) {
+    const SubprocessResult result = Run({command, "--help"});
+    EXPECT_EQ(result.exit_code, 0) << command;
+    EXPECT_EQ(result.err, "") << command;
+    EXPECT_THAT(result.out, HasSubstr("Examples:\n  "));
+    EXPECT_TRUE(MatchesGolden(result.out, std::string("cli/testdata/help/") + command + ".txt"));
+  }
+}
+
+TEST_F(CommandLineTest, TopHelpListsTheCommandsOnStdout) {
+  const SubprocessResult result = Run({"--help"});
+  EXPECT_EQ(result.exit_code, 0);
+  EXPECT_THAT(result.out, HasSubstr("hunt "));
+  EXPECT_THAT(result.out, HasSubstr("Exit codes: 0 fine"));
+  EXPECT_EQ(Run({"-h"}).out, result.out);
+}
+
+TEST_F(CommandLineTest, PrintsTheVersion) {
+  EXPECT_EQ(Run({"--version"}).out, std::string("stallhound ") + kVersion + "\n");
+}
+
+TEST_F(CommandLineTest, UsageErrorsAre2AndSayWhatWasMeant) {
+  struct Case {
+    std::vector<std::string> arguments;
+    const char* message;
+  };
+  const Case cases[] = {
+      {{}, "which command?"},
+      {{"hnt"}, "there is no command 'hnt'; did you mean 'hunt'?"},
+      {{"zzzzzz"}, "there is no command 'zzzzzz' ("},
+      {{"--verson"}, "unknown option '--verson'; did you mean '--version'?"},
+      {{"hunt"}, "stallhound hunt -- COMMAND"},
+      {{"hunt", "--mod", "light", "--", "true"}, "did you mean '--mode'?"},
+      {{"hunt", "--mode", "heavy", "--", "true"}, "heavy not in {light,default,full}"},
+      {{"hunt", "python", "train.py"}, "put -- before the program: stallhound hunt -- python"},
+      {{"hunt", "--delay", "20", "--", "true"}, "--delay: reading the duration '20': the unit is missing"},
+      {{"hunt", "--window-steps", "1-2", "--", "true"}, "--window-range"},
+      {{"hunt", "--output", "/no/such/folder/x", "--", "true"}, "no file can be written"},
+      {{"hunt", "--from", "x", "--", "true"}, "not both"},
+      {{"hunt", "--from", "x", "--exit-code", "program"}, "no program is run"},
+      {{"query"}, "required"},
+      {{"query", "--format", "xml", "SELECT 1"}, "xml"},
+      {{"prune"}, "what shall go?"},
+      {{"prune", "--older-than", "soon"}, "--older-than"},
+      {{"prune", "--keep", "-1"}, "--keep"},
+      {{"doctor", "--", "true"}, "runs no program"},
+      {{"captures", "extra"}, "'extra' was not expected"},
+  };
+  for (const Case& test : cases) {
+    const SubprocessResult result = Run(test.arguments);
+    EXPECT_EQ(result.exit_code, 2) << test.message;
+    EXPECT_EQ(result.out, "") << test.message;
+    EXPECT_THAT(result.err, HasSubstr(test.message));
+    EXPECT_THAT(result.err, HasSubstr("stallhound: error: "));
+  }
+  EXPECT_FALSE(std::filesystem::exists(home_));
+}
+
+TEST_F(CommandLineTest, AFullDiskBehindStdoutIsAnError) {
+  SubprocessOptions options = StallhoundOptions(home_, {"--help"});
+  options.argv = {"sh", "-c", "exec '" + options.argv[0] + "' --help > /dev/full"};
+  const SubprocessResult result = RunSubprocess(options);
+  EXPECT_EQ(result.exit_code, 4);
+  EXPECT_THAT(result.err, HasSubstr("writing the output"));
+}
+
+TEST_F(CommandLineTest, EnvPrintsLinesThatAShellCanRead) {
+  folder_.Write("it's/recorder.so", "");
+  SubprocessOptions options = StallhoundOptions(home_, {"env", "--mode", "light", "--max-spool", "1MiB"});
+  options.environment.back() = {"STALLHOUND_RECORDER", folder_.File("it's/recorder.so")};
+  const SubprocessResult lines = RunSubprocess(options);
+  EXPECT_EQ(lines.exit_code, 0) << lines.err;
+  EXPECT_THAT(lines.err, HasSubstr("stallhound hunt --from " + home_ + "/spool/"));
+
+  SubprocessOptions shell;
+  shell.argv = {"sh", "-c", lines.out + "echo $CUDA_INJECTION64_PATH $STALLHOUND_MODE $STALLHOUND_MAX_SPOOL_BYTES"};
+  EXPECT_EQ(RunSubprocess(shell).out, folder_.File("it's/recorder.so") + " light 1048576\n");
+
+  options.argv.push_back("--json");
+  const nlohmann::json json = nlohmann::json::parse(RunSubprocess(options).out);
+  EXPECT_EQ(json["STALLHOUND_MODE"], "light");
+  EXPECT_TRUE(std::filesystem::is_directory(json["STALLHOUND_SPOOL_DIR"].get<std::string>()));
+}
+
+TEST_F(CommandLineTest, AMissingRecorderIsTheEnvironments) {
+  SubprocessOptions options = StallhoundOptions(home_, {"env"});
+  options.environment.back() = {"STALLHOUND_RECORDER", "/no/such/recorder.so"};
+  const SubprocessResult result = RunSubprocess(options);
+  EXPECT_EQ(result.exit_code, 4);
+  EXPECT_THAT(result.err, HasSubstr("STALLHOUND_RECORDER is '/no/such/recorder.so'"));
+}
+
+TEST_F(CommandLineTest, QueryPrintsTheNewestCapture) {
+  AddCapture("aaaa0000-0000-4000-8000-000000000001", 41);
+  EXPECT_EQ(Run({"query", "SELECT pid, name FROM v_process", "--format", "csv"}).out, "pid,name\n41,python\n");
+  EXPECT_EQ(Run({"query", "SELECT 1 AS one", "aaaa"}).out, "one\n---\n  1\n");
+  EXPECT_EQ(Run({"query", "SELECT pid FROM process", "--format", "json"}).out, "[{\"pid\":41}]\n");
+}
+
+TEST_F(CommandLineTest, QueryErrorsAreDataErrors) {
+  EXPECT_EQ(Run({"query", "SELECT 1"}).exit_code, 3);
+  AddCapture("aaaa0000-0000-4000-8000-000000000001", 41);
+  for (const char* sql :
+       {"SELEC", "DROP TABLE process", "ATTACH 'x' AS y", "PRAGMA user_version", "SELECT 1; SELECT 2"}) {
+    const SubprocessResult result = Run({"query", sql});
+    EXPECT_EQ(result.exit_code, 3) << sql;
+    EXPECT_EQ(result.out, "") << sql;
+  }
+  EXPECT_EQ(Run({"query", "SELECT 1", "/no/such/file"}).exit_code, 3);
+  EXPECT_EQ(Run({"query", "SELECT 1", folder_.Write("text", "no capture")}).exit_code, 3);
+}
+
+TEST_F(CommandLineTest, CtrlCEndsAQueryBySignal) {
+  AddCapture("aaaa0000-0000-4000-8000-000000000001", 41);
+  SubprocessOptions options = StallhoundOptions(
+      home_,
+      {"query", "--format", "csv", "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT i FROM n"});
+  options.while_running = [](pid_t pid, const std::string& out, const std::string&) {
+    if (!out.empty()) kill(pid, SIGINT);
+  };
+  const SubprocessResult result = RunSubprocess(options);
+  EXPECT_EQ(result.signal, SIGINT);
+  EXPECT_FALSE(result.timed_out);
+}
+
+TEST_F(CommandLineTest, CapturesListsWhatTheHomeHolds) {
+  EXPECT_THAT(Run({"captures"}).err, HasSubstr("holds no captures"));
+  AddCapture("aaaa0000-0000-4000-8000-000000000001", 41);
+  folder_.Write("home/20260101-000000-damaged.stallhound", "not a database");
+  folder_.Write("home/spool/20260101-000000-x/stallhound-999999999-a.spool", "12345");
+  const SubprocessResult table = Run({"captures"});
+  EXPECT_EQ(table.exit_code, 0) << table.err;
+  EXPECT_THAT(table.out, HasSubstr("aaaa0000-0000  2026-01-01 00:00:00"));
+  EXPECT_THAT(table.out, HasSubstr("python"));
+  EXPECT_THAT(table.out, HasSubstr("/spool/20260101-000000-x"));
+  const nlohmann::json json = nlohmann::json::parse(Run({"captures", "--json"}).out);
+  ASSERT_EQ(json.size(), 3u);
+  for (const auto& entry : json) {
+    if (entry["uuid"] == "aaaa0000-0000-4000-8000-000000000001") {
+      EXPECT_EQ(entry["programs"], nlohmann::json({"python"}));
+      EXPECT_EQ(entry["sync_point_count"], 0);
+    } else {
+      EXPECT_TRUE(entry["sync_point_count"].is_null());
+      EXPECT_FALSE(entry["problem"].is_null());
+    }
+  }
+}
+
+TEST_F(CommandLineTest, PruneKeepsWhatItShould) {
+  AddCapture("aaaa0000", 1);
+  AddCapture("bbbb0000", 2);
+  folder_.Write("home/spool/20260101-000000-x/stallhound-999999999-a.spool", "12345");
+  const SubprocessResult refused = Run({"prune", "--keep", "1"});
+  EXPECT_EQ(refused.exit_code, 2);
+  EXPECT_THAT(refused.err, HasSubstr("--yes"));
+  const SubprocessResult dry = Run({"prune", "--keep", "1", "--dry-run"});
+  EXPECT_EQ(dry.exit_code, 0);
+  EXPECT_THAT(dry.out, HasSubstr("0000.stallhound\n"));
+  EXPECT_TRUE(std::filesystem::exists(home_ + "/20260101-000000-aaaa0000.stallhound"));
+
+  const SubprocessResult pruned = Run({"prune", "--keep", "1", "--yes"});
+  EXPECT_EQ(pruned.exit_code, 0);
+  EXPECT_EQ(pruned.out, dry.out);
+  EXPECT_TRUE(std::filesystem::exists(home_ + "/spool/20260101-000000-x"));
+  EXPECT_EQ(Run({"prune", "--older-than", "1h", "--yes"}).out, "");
+  EXPECT_EQ(Run({"prune", "--max-size", "0", "--yes"}).exit_code, 0);
+  EXPECT_FALSE(std::filesystem::exists(home_ + "/spool/20260101-000000-x"));
+  EXPECT_THAT(Run({"prune", "--max-size", "0", "--yes"}).err, HasSubstr("nothing to remove"));
+}
+
+TEST_F(CommandLineTest, DoctorSaysWhatBlocks) {
+  SubprocessOptions options = StallhoundOptions(home_, {"doctor"});
+  options.environment.back() = {"STALLHOUND_RECORDER", "/no/such/recorder.so"};
+  const SubprocessResult text = RunSubprocess(options);
+  EXPECT_EQ(text.exit_code, 4) << text.err;
+  EXPECT_THAT(text.out, HasSubstr("blocked  the recorder does not load"));
+  EXPECT_THAT(text.out, HasSubstr("can't be recorded here"));
+  options.argv.push_back("--json");
+  const SubprocessResult result = RunSubprocess(options);
+  EXPECT_EQ(result.exit_code, 4);
+  const nlohmann::json json = nlohmann::json::parse(result.out);
+  EXPECT_EQ(json["can_record_gpu"], false);
+  EXPECT_FALSE(json["findings"].empty());
+  EXPECT_EQ(json["facts"]["probe_version"], 1);
+}
+
+}  // namespace
+}  // namespace stallhound::cli

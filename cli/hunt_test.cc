@@ -1,0 +1,269 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <signal.h>
+#include <sys/stat.h>
+
+#include <filesystem>
+#include <nlohmann/json.hpp>
+
+#include "base/file.h"
+#include "base/testing/golden.h"
+#include "base/testing/subprocess.h"
+#include "base/testing/temp_dir.h"
+#include "capture/spool/generate_spool.h"
+#include "cli/testing/run_stallhound.h"
+
+namespace stallhound::cli {
+namespace {
+
+using stallhound::testing::RunSubprocess;
+using stallhound::testing::SubprocessOptions;
+using stallhound::testing::SubprocessResult;
+using ::testing::HasSubstr;
+using ::testing::Not;
+using ::testing::StartsWith;
+
+// Programs are shell scripts; one that "uses the GPU" copies a spool that was made before to where the recorder would
+// write it, as a process that no longer runs.
+class HuntTest : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    spool_ = capture::spool::GenerateSpool(folder_.path(), {});
+    ASSERT_NE(spool_, "");
+  }
+
+  std::string Script(const std::string& body) {
+    const std::string copy = "cp '" + spool_ + "' \"$STALLHOUND_SPOOL_DIR/stallhound-999999999-0a.spool\"\n";
+    std::string text = "#!/bin/sh\n" + body + "\n";
+    const size_t at = text.find("RECORD");
+    if (at != std::string::npos) text.replace(at, 6, copy);
+    return folder_.Write("program.sh", text, 0755);
+  }
+
+  SubprocessResult Hunt(const std::vector<std::string>& options, const std::vector<std::string>& program) {
+    std::vector<std::string> arguments = {"hunt"};
+    arguments.insert(arguments.end(), options.begin(), options.end());
+    if (!program.empty()) arguments.push_back("--");
+    arguments.insert(arguments.end(), program.begin(), program.end());
+    SubprocessOptions subprocess = StallhoundOptions(home_, arguments);
+    subprocess.stdin_text = stdin_text_;
+    subprocess.while_running = while_running_;
+    subprocess.environment.insert(subprocess.environment.end(), environment_.begin(), environment_.end());
+    return RunSubprocess(subprocess);
+  }
+
+  std::vector<std::string> Captures() {
+    std::vector<std::string> captures;
+    for (const auto& entry : std::filesystem::directory_iterator(home_)) {
+      if (entry.path().extension() == ".stallhound") captures.push_back(entry.path());
+    }
+    return captures;
+  }
+
+  bool HasSpools() { return std::filesystem::exists(home_ + "/spool") && !std::filesystem::is_empty(home_ + "/spool"); }
+
+  stallhound::testing::TempDir folder_;
+  std::string home_ = folder_.File("home");
+  std::string spool_;
+  std::string stdin_text_;
+  std::vector<std::pair<std::string, std::optional<std::string>>> environment_;
+  std::function<void(pid_t, const std::string&, const std::string&)> while_running_;
+};
+
+TEST_F(HuntTest, ReportsAndKeepsACapture) {
+  const SubprocessResult result = Hunt({}, {Script("RECORD")});
+  EXPECT_EQ(result.exit_code, 0) << result.err;
+  EXPECT_EQ(result.out, "");
+  EXPECT_THAT(result.err, HasSubstr("train.py"));
+  EXPECT_THAT(result.err, HasSubstr("stallhound: capture: "));
+  EXPECT_EQ(Captures().size(), 1u);
+  EXPECT_FALSE(HasSpools());
+}
+
+TEST_F(HuntTest, StreamsArgumentsAndFolderAreTheProgramsOwn) {
+  stdin_text_ = "from stdin\n";
+  const std::string script = Script("RECORD\ncat; echo \"<$1> <$2>\"; echo to stderr >&2; pwd");
+  const SubprocessResult result = Hunt({"--output", folder_.File("report.txt")}, {script, "--help", "a b"});
+  EXPECT_EQ(result.exit_code, 0);
+  EXPECT_EQ(result.out, "from stdin\n<--help> <a b>\n" + std::filesystem::current_path().string() + "\n");
+  EXPECT_THAT(result.err, StartsWith("to stderr\n"));
+  EXPECT_THAT(*ReadFile(folder_.File("report.txt")), HasSubstr("train.py"));
+}
+
+TEST_F(HuntTest, EveryFormatIsWritten) {
+  const std::string script = Script("RECORD\nexit 3");
+  const std::string output = folder_.File("report");
+  EXPECT_EQ(Hunt({"--format", "json", "--output", output}, {script}).exit_code, 3);
+  const nlohmann::json json = nlohmann::json::parse(*ReadFile(output));
+  EXPECT_THAT(json.dump(), HasSubstr("\"program_exit_code\":3"));
+  EXPECT_EQ(Hunt({"--format", "html", "--output", output}, {script}).exit_code, 3);
+  EXPECT_THAT(*ReadFile(output), HasSubstr("<html"));
+  EXPECT_EQ(Hunt({"--format", "markdown", "--output", "-"}, {script}).exit_code, 3);
+  EXPECT_THAT(Hunt({"--format", "markdown", "--output", "-"}, {script}).out, HasSubstr("train.py"));
+}
+
+TEST_F(HuntTest, EndsAsTheProgramDid) {
+  EXPECT_EQ(Hunt({}, {Script("RECORD\nexit 42")}).exit_code, 42);
+  EXPECT_EQ(Hunt({}, {Script("exit 42")}).exit_code, 42);
+  EXPECT_EQ(Hunt({}, {Script("RECORD\nkill -KILL $$")}).signal, SIGKILL);
+  EXPECT_EQ(Hunt({}, {Script("kill -SEGV $$")}).signal, SIGSEGV);
+  EXPECT_EQ(Captures().size(), 1u) << "the same recording is the same capture";
+}
+
+TEST_F(HuntTest, AProgramThatCannotStartIsAsInAShell) {
+  const SubprocessResult missing = Hunt({}, {"no-such-program"});
+  EXPECT_EQ(missing.exit_code, 127);
+  EXPECT_THAT(missing.err, HasSubstr("starting 'no-such-program'"));
+  EXPECT_EQ(Hunt({}, {folder_.Write("data", "x")}).exit_code, 126);
+  EXPECT_FALSE(HasSpools());
+}
+
+TEST_F(HuntTest, PassesSignalsOn) {
+  for (const int signal : {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1}) {
+    bool is_sent = false;
+    while_running_ = [&](pid_t pid, const std::string& out, const std::string&) {
+      if (!is_sent && out == "ready\n") is_sent = kill(pid, signal) == 0;
+    };
+    const SubprocessResult result = Hunt({}, {Script("trap 'echo caught; exit 9' INT TERM HUP QUIT USR1\nRECORD\n"
+                                                     "echo ready\nwhile :; do sleep 0.01; done")});
+    EXPECT_EQ(result.out, "ready\ncaught\n") << signal;
+    EXPECT_EQ(result.exit_code, 9) << signal;
+    EXPECT_THAT(result.err, HasSubstr("capture: ")) << signal;
+  }
+}
+
+TEST_F(HuntTest, ASignalThatEndsTheProgramEndsUs) {
+  bool is_sent = false;  // a second one would end our own work
+  while_running_ = [&](pid_t pid, const std::string& out, const std::string&) {
+    if (!is_sent && out == "ready\n") is_sent = kill(pid, SIGTERM) == 0;
+  };
+  const SubprocessResult result = Hunt({}, {Script("RECORD\necho ready\nexec sleep 20")});
+  EXPECT_EQ(result.signal, SIGTERM);
+  EXPECT_THAT(result.err, HasSubstr("capture: "));
+}
+
+TEST_F(HuntTest, IgnoredSignalsStayIgnored) {
+  SubprocessOptions options = StallhoundOptions(home_, {"hunt", "--", "sh", "-c", "kill -HUP $$; echo alive"});
+  options.argv.insert(options.argv.begin(), {"sh", "-c", "trap '' HUP; \"$@\"", "sh"});
+  EXPECT_EQ(RunSubprocess(options).out, "alive\n");
+}
+
+TEST_F(HuntTest, ExitCodeCanBeTheVerdicts) {
+  EXPECT_EQ(Hunt({"--exit-code", "verdict"}, {Script("RECORD\nexit 42")}).exit_code, 0);
+  EXPECT_EQ(Hunt({"--exit-code", "verdict"}, {Script("exit 42")}).exit_code, 4);
+  EXPECT_EQ(Hunt({"--strict"}, {Script("exit 0")}).exit_code, 4);
+  EXPECT_EQ(Hunt({"--strict"}, {Script("exit 42")}).exit_code, 42);
+  EXPECT_EQ(Hunt({"--strict", "--exit-code", "program"}, {Script("exit 0")}).exit_code, 0);
+  EXPECT_EQ(Hunt({"--strict"}, {Script("RECORD")}).exit_code, 0);
+}
+
+TEST_F(HuntTest, AnIncompleteRecordingIsInconclusiveIfStrict) {
+  stallhound::testing::TempDir other;
+  capture::spool::GeneratedSpool killed;
+  killed.is_closed = false;
+  spool_ = capture::spool::GenerateSpool(other.path(), killed);
+  EXPECT_EQ(Hunt({}, {Script("RECORD")}).exit_code, 0);
+  EXPECT_EQ(Hunt({"--strict"}, {Script("RECORD")}).exit_code, 5);
+}
+
+TEST_F(HuntTest, OurOwnFailuresOnlyWarn) {
+  const SubprocessResult damaged =
+      Hunt({}, {Script("echo junk > $STALLHOUND_SPOOL_DIR/stallhound-999999999-1.spool; exit 7")});
+  EXPECT_EQ(damaged.exit_code, 7);
+  EXPECT_THAT(damaged.err, HasSubstr("the spools are kept: stallhound hunt --from"));
+  EXPECT_TRUE(HasSpools());
+
+  const SubprocessResult no_range = Hunt({"--range", "no-such-range"}, {Script("RECORD\nexit 7")});
+  EXPECT_EQ(no_range.exit_code, 7);
+  EXPECT_THAT(no_range.err, HasSubstr("no-such-range"));
+  EXPECT_THAT(no_range.err, HasSubstr("capture: "));
+
+  environment_ = {{"STALLHOUND_HOME", folder_.Write("a-file", "x") + "/home"}};
+  const SubprocessResult no_home = Hunt({}, {Script("echo $CUDA_INJECTION64_PATH; exit 7")});
+  EXPECT_EQ(no_home.exit_code, 7);
+  EXPECT_EQ(no_home.out, "\n");
+  EXPECT_THAT(no_home.err, HasSubstr("runs without being recorded"));
+
+  environment_ = {{"STALLHOUND_RECORDER", "/no/such.so"}};
+  const SubprocessResult no_recorder = Hunt({}, {Script("exit 7")});
+  EXPECT_EQ(no_recorder.exit_code, 7);
+  EXPECT_THAT(no_recorder.err, HasSubstr("/no/such.so"));
+}
+
+TEST_F(HuntTest, SetsTheVariablesAndWarnsOfOthers) {
+  environment_ = {{"CUDA_INJECTION64_PATH", "/opt/other/libtool.so"}};
+  const SubprocessResult result = Hunt(
+      {"--last", "2s"}, {Script("echo $CUDA_INJECTION64_PATH; echo $STALLHOUND_LAST_NS; echo $STALLHOUND_SPOOL_DIR")});
+  EXPECT_THAT(result.out, HasSubstr("libstallhound_record.so\n2000000000\n/"));
+  EXPECT_THAT(result.err, HasSubstr("CUDA_INJECTION64_PATH was '/opt/other/libtool.so'"));
+  const SubprocessResult yielding = Hunt({"--yield-to-profiler"}, {Script("echo $CUDA_INJECTION64_PATH")});
+  EXPECT_EQ(yielding.out, "/opt/other/libtool.so\n");
+}
+
+TEST_F(HuntTest, ReportsOnEarlierRecordings) {
+  const SubprocessResult spools = Hunt({"--from", spool_}, {});
+  EXPECT_EQ(spools.exit_code, 0) << spools.err;
+  EXPECT_THAT(spools.out, HasSubstr("train.py"));
+  ASSERT_EQ(Captures().size(), 1u);
+  EXPECT_TRUE(std::filesystem::exists(spool_));
+  const SubprocessResult capture = Hunt({"--from", Captures()[0], "--range", "step"}, {});
+  EXPECT_EQ(capture.exit_code, 0) << capture.err;
+  EXPECT_THAT(capture.out, HasSubstr("train.py"));
+  EXPECT_THAT(capture.err, Not(HasSubstr("capture: ")));
+  const SubprocessResult folder = Hunt({"--from", folder_.path()}, {});
+  EXPECT_EQ(folder.exit_code, 0) << folder.err;
+}
+
+TEST_F(HuntTest, BadInputIs3) {
+  EXPECT_EQ(Hunt({"--from", "/no/such/file"}, {}).exit_code, 3);
+  std::filesystem::create_directories(folder_.File("empty"));
+  EXPECT_EQ(Hunt({"--from", folder_.File("empty")}, {}).exit_code, 3);
+  EXPECT_EQ(Hunt({"--from", folder_.Write("text", "hello")}, {}).exit_code, 3);
+  EXPECT_EQ(Hunt({"--from", folder_.Write("bad.spool", "hello")}, {}).exit_code, 3);
+  EXPECT_EQ(Hunt({"--from", spool_, "--range", "none"}, {}).exit_code, 3);
+  EXPECT_EQ(Hunt({"--from", spool_, folder_.File("text")}, {}).exit_code, 3);
+}
+
+TEST_F(HuntTest, CtrlCWhileACaptureIsWrittenLeavesNoHalfOfOne) {
+  stallhound::testing::TempDir other;
+  capture::spool::GeneratedSpool large;
+  large.kernel_count = 400'000;
+  const std::string spool = capture::spool::GenerateSpool(other.path(), large);
+  while_running_ = [&](pid_t pid, const std::string& out, const std::string&) {
+    if (!out.empty()) kill(pid, SIGINT);
+  };
+  // The report is printed before the capture is written.
+  const SubprocessResult result = Hunt({"--from", spool}, {});
+  EXPECT_TRUE(result.signal == SIGINT || result.exit_code == 0);
+  for (const auto& entry : std::filesystem::directory_iterator(home_)) {
+    EXPECT_EQ(entry.path().extension(), ".stallhound") << entry.path();
+  }
+}
+
+TEST_F(HuntTest, SaysWhyNothingWasRecorded) {
+  const SubprocessResult plain = Hunt({}, {Script("true")});
+  EXPECT_THAT(plain.err, HasSubstr("nothing was recorded: the program used neither CUDA nor NVTX"));
+  EXPECT_FALSE(HasSpools());
+  EXPECT_THAT(Hunt({}, {Script("exit 3")}).err, HasSubstr("ended with code 3 before it used CUDA"));
+
+  environment_ = {{"STALLHOUND_DISABLE", "1"}};
+  EXPECT_THAT(Hunt({}, {Script("true")}).err, HasSubstr("STALLHOUND_DISABLE is 1"));
+  environment_ = {{"STALLHOUND_RECORDER", folder_.Write("broken.so", "not a library")}};
+  EXPECT_THAT(Hunt({}, {Script("true")}).err, HasSubstr("the recorder does not load here"));
+  environment_.clear();
+
+  folder_.Write("docker", "#!/bin/sh\n", 0755);
+  EXPECT_THAT(Hunt({}, {folder_.File("docker")}).err, HasSubstr("docker starts the program where"));
+  folder_.Write("sudo", "#!/bin/sh\n", 0755);
+  EXPECT_THAT(Hunt({}, {folder_.File("sudo")}).err, HasSubstr("sudo clears the environment"));
+  EXPECT_THAT(Hunt({}, {Script("chmod 500 $STALLHOUND_SPOOL_DIR; rmdir $STALLHOUND_SPOOL_DIR")}).err,
+              HasSubstr("spool folder"));
+}
+
+TEST_F(HuntTest, SaysThatAStaticProgramCannotBeRecorded) {
+  EXPECT_THAT(Hunt({}, {stallhound::testing::DataPath("cli/testdata/static_program")}).err,
+              HasSubstr("is linked statically"));
+}
+
+}  // namespace
+}  // namespace stallhound::cli
