@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""Runs the checks of this folder on the tree, one test case each: run.py [--junit FILE] [--tidy-budget-s N] [--bin FOLDER]
+"""Runs the checks of this folder on the tree, one test case each: run.py [--junit FILE] [--tidy-budget-s N]
 
-The checks of built files (exports, package) are Bazel tests. Snippets need a package: --bin names its bin folder.
+The checks of built files (exports, package, snippets) are Bazel tests.
 """
 
 import argparse
@@ -14,7 +14,6 @@ import format as clang_format
 import include_table
 import readmes
 import sizes
-import snippets
 import tidy
 import words
 
@@ -40,7 +39,6 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--junit")
     parser.add_argument("--tidy-budget-s", type=float, default=0)
-    parser.add_argument("--bin")
     options = parser.parse_args()
     checks = {
         "includes": lambda: include_table.problems(own),
@@ -51,8 +49,6 @@ def main():
     }
     if options.tidy_budget_s:
         checks["tidy"] = lambda: _tidy(own, options.tidy_budget_s)
-    if options.bin:
-        checks["snippets"] = lambda: snippets.problems(own, os.path.abspath(options.bin))
     results = []
     for name, check in checks.items():
         start = time.monotonic()

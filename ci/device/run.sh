@@ -2,7 +2,8 @@
 # On a GPU machine, from the bundle's folder: run.sh [STEP...], by default all. Results go to $OUT (else ./out): STEP.log,
 # files of the step, and one line per step in summary.txt as soon as it is known. A step that hangs is stopped.
 #
-#   doctor examples overhead sigkill tiny_tmpfs second_profiler deadlock fork_storm record_examples
+#   doctor examples overhead wait_latency sigkill tiny_tmpfs second_profiler deadlock fork_storm record_examples
+#   record_kineto
 #   score_syncs     needs CORPUS=FOLDER with scripts and expected.json; left out of the default without it
 set -uo pipefail
 cd "$(dirname "$0")"
@@ -22,7 +23,7 @@ fi
 
 steps=("$@")
 if ((${#steps[@]} == 0)); then
-  steps=(doctor examples overhead sigkill tiny_tmpfs second_profiler deadlock fork_storm record_examples)
+  steps=(doctor examples overhead wait_latency sigkill tiny_tmpfs second_profiler deadlock fork_storm record_examples record_kineto)
   [[ -z "${CORPUS:-}" ]] || steps+=(score_syncs)
 fi
 

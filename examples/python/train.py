@@ -6,10 +6,10 @@ WARMUP, STEPS = 5, 20
 device = torch.device("cuda")
 torch.manual_seed(0)
 
-model = torch.nn.Sequential(torch.nn.Linear(256, 512), torch.nn.ReLU(), torch.nn.Linear(512, 10)).to(device)
+model = torch.nn.Sequential(torch.nn.Linear(1024, 4096), torch.nn.ReLU(), torch.nn.Linear(4096, 10)).to(device)
 optimizer = torch.optim.AdamW(model.parameters(), lr=1e-3)
-inputs = torch.randn(512, 256)
-targets = torch.randint(0, 10, (512,), device=device)
+inputs = torch.randn(4096, 1024)
+targets = torch.randint(0, 10, (4096,), device=device)
 history = []
 
 
