@@ -5,29 +5,13 @@
 #include <cmath>
 #include <utility>
 
+#include "base/unicode.h"
+
 namespace stallhound {
 namespace {
 
 constexpr size_t kFlushBytes = 64 * 1024;
 constexpr std::string_view kReplacement = "\xEF\xBF\xBD";
-
-bool IsContinuation(char c) { return (static_cast<unsigned char>(c) & 0xC0) == 0x80; }
-
-// Length of the valid UTF-8 sequence at the front of `text`, 0 if there is none (Unicode 15, table 3-7).
-size_t Utf8Length(std::string_view text) {
-  const unsigned char first = static_cast<unsigned char>(text[0]);
-  if (first < 0x80) return 1;
-  const size_t length = first >= 0xF0 ? 4 : first >= 0xE0 ? 3 : 2;
-  if (first < 0xC2 || first > 0xF4 || text.size() < length) return 0;
-  for (size_t i = 1; i < length; ++i) {
-    if (!IsContinuation(text[i])) return 0;
-  }
-  const unsigned char second = static_cast<unsigned char>(text[1]);
-  const bool is_overlong = (first == 0xE0 && second < 0xA0) || (first == 0xF0 && second < 0x90);
-  const bool is_surrogate = first == 0xED && second >= 0xA0;
-  const bool is_beyond = first == 0xF4 && second >= 0x90;
-  return is_overlong || is_surrogate || is_beyond ? 0 : length;
-}
 
 template <typename T>
 void AppendNumber(T value, std::string& out) {
@@ -37,31 +21,25 @@ void AppendNumber(T value, std::string& out) {
   out.append(digits, end);
 }
 
-// The escape of a byte that must not stand in a JSON string as it is; empty if it may.
-std::string_view Escape(unsigned char c, char (&scratch)[7]) {
-  switch (c) {
-    case '"':
-      return "\\\"";
-    case '\\':
-      return "\\\\";
-    case '\b':
-      return "\\b";
-    case '\f':
-      return "\\f";
-    case '\n':
-      return "\\n";
-    case '\r':
-      return "\\r";
-    case '\t':
-      return "\\t";
-    default:
-      break;
-  }
-  if (c >= 0x20 && c != 0x7F) return {};
+void AppendHexEscape(uint32_t unit, std::string& out) {
   constexpr char kHex[] = "0123456789abcdef";
-  const char text[] = {'\\', 'u', '0', '0', kHex[c >> 4], kHex[c & 15]};
-  for (int i = 0; i < 6; ++i) scratch[i] = text[i];
-  return {scratch, 6};
+  out += "\\u";
+  for (int shift = 12; shift >= 0; shift -= 4) out += kHex[(unit >> shift) & 15];
+}
+
+// What must not stand in a JSON string, or must not reach a terminal, as it is.
+void AppendEscape(char32_t code, std::string& out) {
+  constexpr std::string_view kShort = "\"\"\\\\\bb\ff\nn\rr\tt";  // character and letter in turn
+  for (size_t i = 0; i < kShort.size(); i += 2) {
+    if (code == static_cast<unsigned char>(kShort[i])) {
+      out += '\\';
+      out += kShort[i + 1];
+      return;
+    }
+  }
+  if (code < 0x10000) return AppendHexEscape(code, out);
+  AppendHexEscape(0xD7C0 + (code >> 10), out);  // the surrogates of RFC 8259, section 7
+  AppendHexEscape(0xDC00 + (code & 0x3FF), out);
 }
 
 }  // namespace
@@ -176,20 +154,26 @@ void JsonWriter::Close(char bracket, bool is_object) {
 void JsonWriter::Quote(std::string_view text) {
   buffer_ += '"';
   size_t copied = 0;
-  size_t at = 0;
-  char scratch[7];
-  while (at < text.size()) {
-    const size_t length = Utf8Length(text.substr(at));
-    std::string_view instead = length == 0 ? kReplacement : std::string_view();
-    if (length == 1) instead = Escape(static_cast<unsigned char>(text[at]), scratch);
-    if (!instead.empty()) {
-      buffer_.append(text, copied, at - copied);
-      buffer_.append(instead);
-      copied = at + 1;
+  for (size_t at = 0; at < text.size();) {
+    const auto byte = static_cast<unsigned char>(text[at]);
+    if (byte >= 0x20 && byte < 0x7F && byte != '"' && byte != '\\') {
+      ++at;
+      continue;
     }
-    at += length == 0 ? 1 : length;
+    const Utf8Char c = FirstUtf8Char(text.substr(at));
+    const bool is_plain = c.is_valid && c.code >= 0x80 && !ChangesDisplay(c.code);
+    if (!is_plain) {
+      buffer_.append(text, copied, at - copied);
+      if (c.is_valid) {
+        AppendEscape(c.code, buffer_);
+      } else {
+        buffer_.append(kReplacement);
+      }
+      copied = at + c.length_bytes;
+    }
+    at += c.length_bytes;
   }
-  buffer_.append(text, copied, at - copied);
+  buffer_.append(text, copied);
   buffer_ += '"';
 }
 
@@ -200,17 +184,6 @@ void JsonWriter::FlushIfLarge() {
 void JsonWriter::Flush() {
   if (status_.ok()) status_ = sink_(buffer_);
   buffer_.clear();
-}
-
-std::string ReplaceInvalidUtf8(std::string_view text) {
-  std::string result;
-  result.reserve(text.size());
-  for (size_t at = 0; at < text.size();) {
-    const size_t length = Utf8Length(text.substr(at));
-    result.append(length == 0 ? kReplacement : text.substr(at, length));
-    at += length == 0 ? 1 : length;
-  }
-  return result;
 }
 
 }  // namespace stallhound

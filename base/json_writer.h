@@ -2,6 +2,7 @@
 
 // Writes JSON of any length without keeping it (RFC 8259). Integers of 64 bits are exact, doubles are the shortest text
 // that reads back equal, NaN and infinities are null, invalid UTF-8 becomes U+FFFD, byte by byte of what is invalid.
+// Text is never changed otherwise: what a terminal would obey or hide (base/unicode.h) is written as \uXXXX.
 // Misuse (a value without its key, an unclosed object) is a programmer's error and asserts.
 
 #include <absl/status/status.h>
@@ -91,8 +92,5 @@ class JsonWriter {
   bool has_root_ = false;
   absl::Status status_;
 };
-
-// `text` with every byte that is not part of valid UTF-8 replaced by U+FFFD.
-std::string ReplaceInvalidUtf8(std::string_view text);
 
 }  // namespace stallhound

@@ -133,12 +133,12 @@ int RunCommandLine(const std::vector<std::string>& arguments, Console& console) 
   }
   int exit_code = result.ok() ? *result : ExitCodeOf(result.status());
   if (!result.ok()) {
-    console.Err(fmt::format("stallhound: error: {}\n", std::string(result.status().message())));
+    console.Error(std::string(result.status().message()));
     if (exit_code == kExitInternal) console.Err("stallhound: this is a bug of stallhound; please report it\n");
   }
   const absl::Status flushed = console.Flush();
   if (!flushed.ok() && exit_code == kExitFine) {
-    console.Err(fmt::format("stallhound: error: {}\n", std::string(flushed.message())));
+    console.Error(std::string(flushed.message()));
     exit_code = kExitEnvironment;
   }
   return exit_code;

@@ -7,11 +7,12 @@
 
 #include <cerrno>
 
+#include "base/display_text.h"
+
 namespace stallhound::cli {
 namespace {
 
 constexpr int kDefaultWidth = 120;
-constexpr int kMinimumWidth = 60;
 
 bool IsTerminal(FILE* stream) {
   const int fd = fileno(stream);
@@ -27,7 +28,7 @@ bool WantsColor() {
 int TerminalWidth(FILE* stream) {
   winsize size{};
   if (fileno(stream) < 0 || ioctl(fileno(stream), TIOCGWINSZ, &size) != 0 || size.ws_col == 0) return kDefaultWidth;
-  return size.ws_col < kMinimumWidth ? kMinimumWidth : size.ws_col;
+  return size.ws_col;
 }
 
 void Print(FILE* stream, std::string_view text) { fwrite(text.data(), 1, text.size(), stream); }
@@ -51,10 +52,12 @@ void Console::Err(std::string_view text) {
 
 void Console::Warn(std::string_view text) {
   Err(fmt::format("stallhound: {}warning:{} {}\n", err_has_color_ ? "\x1b[33m" : "", err_has_color_ ? "\x1b[0m" : "",
-                  text));
+                  Displayable(text)));
 }
 
-void Console::Note(std::string_view text) { Err(fmt::format("stallhound: {}\n", text)); }
+void Console::Error(std::string_view text) { Err(fmt::format("stallhound: error: {}\n", Displayable(text))); }
+
+void Console::Note(std::string_view text) { Err(fmt::format("stallhound: {}\n", Displayable(text))); }
 
 absl::Status Console::Flush() {
   fflush(err_);

@@ -15,10 +15,14 @@ class Console {
   // The streams must outlive the console.
   Console(FILE* out, FILE* err);
 
+  // Text as it is.
   void Out(std::string_view text);
   void Err(std::string_view text);
+  // What follows may quote a recording: the text is made Displayable (base/display_text.h).
   // One line "stallhound: warning: <text>" on err: our own failures, which never end the profiled program.
   void Warn(std::string_view text);
+  // One line "stallhound: error: <text>" on err: why a command failed.
+  void Error(std::string_view text);
   // One line "stallhound: <text>" on err.
   void Note(std::string_view text);
 

@@ -8,6 +8,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/display_text.h"
 #include "base/json_writer.h"
 
 namespace stallhound::cli {
@@ -41,28 +42,13 @@ std::string Text(const QueryValue& value) {
   return {};
 }
 
-// Recorded text may hold anything; a terminal must not obey it.
-std::string Printable(std::string_view text) {
-  std::string printable;
-  for (const char c : ReplaceInvalidUtf8(text)) {
-    const bool is_control = static_cast<unsigned char>(c) < 0x20 || c == 0x7f;
-    printable += c == '\n' ? "\\n" : is_control ? "?" : std::string(1, c);
-  }
-  return printable;
-}
-
-size_t Width(std::string_view text) {
-  return static_cast<size_t>(
-      std::count_if(text.begin(), text.end(), [](char c) { return (static_cast<unsigned char>(c) & 0xC0) != 0x80; }));
-}
-
 class TableOutput : public QueryOutput {
  public:
   explicit TableOutput(Console& console) : console_(console) {}
 
   absl::Status OnColumns(std::span<const std::string> names) override {
     std::vector<std::string> cells;
-    for (const std::string& name : names) cells.push_back(Printable(name));
+    for (const std::string& name : names) cells.push_back(Displayable(name));
     widths_.resize(cells.size());
     is_number_.assign(cells.size(), false);
     Hold(std::move(cells));
@@ -72,7 +58,7 @@ class TableOutput : public QueryOutput {
   absl::Status OnRow(std::span<const QueryValue> values) override {
     std::vector<std::string> cells;
     for (size_t i = 0; i < values.size(); ++i) {
-      cells.push_back(Printable(Text(values[i])));
+      cells.push_back(Displayable(Text(values[i])));
       const bool is_number = values[i].kind == Kind::kInteger || values[i].kind == Kind::kReal;
       if (held_.size() <= kMeasuredRows && is_number) is_number_[i] = true;
     }
@@ -92,7 +78,7 @@ class TableOutput : public QueryOutput {
 
  private:
   void Hold(std::vector<std::string> cells) {
-    for (size_t i = 0; i < cells.size(); ++i) widths_[i] = std::max(widths_[i], Width(cells[i]));
+    for (size_t i = 0; i < cells.size(); ++i) widths_[i] = std::max(widths_[i], DisplayWidth(cells[i]));
     held_.push_back(std::move(cells));
   }
 
@@ -110,7 +96,7 @@ class TableOutput : public QueryOutput {
   void PrintLine(const std::vector<std::string>& cells) {
     std::string line;
     for (size_t i = 0; i < cells.size(); ++i) {
-      const size_t width = Width(cells[i]);
+      const size_t width = DisplayWidth(cells[i]);
       const std::string padding(widths_[i] > width ? widths_[i] - width : 0, ' ');
       if (i > 0) line += "  ";
       line += is_number_[i] ? padding + cells[i] : cells[i] + padding;

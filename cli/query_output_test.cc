@@ -41,7 +41,8 @@ TEST(QueryOutputTest, TableAlignsNumbersRightAndTextLeft) {
 }
 
 TEST(QueryOutputTest, TableDoesNotObeyRecordedText) {
-  EXPECT_EQ(Written("table", {"n"}, {{TextValue("a\nb\x1b[31m\xff")}}), "n\n----------\na\\nb?[31m\xEF\xBF\xBD\n");
+  EXPECT_EQ(Written("table", {"n"}, {{TextValue("a\nb\x1b[31m\xff")}}),
+            "n\n---------\na b\xEF\xBF\xBD[31m\xEF\xBF\xBD\n");
 }
 
 TEST(QueryOutputTest, TableStreamsManyRows) {

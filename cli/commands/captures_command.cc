@@ -11,6 +11,7 @@
 
 #include "analysis/counts/counts.h"
 #include "base/clock.h"
+#include "base/display_text.h"
 #include "base/json_writer.h"
 #include "base/status_macros.h"
 #include "base/units.h"
@@ -81,7 +82,7 @@ absl::Status Describe(Entry& entry, Console& console) {
 
 std::string Joined(const std::vector<std::string>& programs) {
   std::string text;
-  for (const std::string& program : programs) text += (text.empty() ? "" : ", ") + ReplaceInvalidUtf8(program);
+  for (const std::string& program : programs) text += (text.empty() ? "" : ", ") + Displayable(program);
   return text.empty() ? "unknown" : text;
 }
 
@@ -91,9 +92,10 @@ std::string AsTable(const std::vector<Entry>& entries) {
   for (const Entry& entry : entries) {
     const std::string name = entry.recording.is_spool ? "spools" : entry.recording.uuid.substr(0, kShownUuidLength);
     const std::string count = entry.sync_point_count ? FormatCount(*entry.sync_point_count) : "unknown";
-    text += fmt::format(
-        "{:<13}  {:<19}  {:>10}  {:>11}  {}\n", name, FormatUtc(entry.started_ns.value_or(entry.recording.modified_ns)),
-        FormatBytes(entry.recording.bytes), count, entry.problem.empty() ? Joined(entry.programs) : entry.problem);
+    text += fmt::format("{:<13}  {:<19}  {:>10}  {:>11}  {}\n", name,
+                        FormatUtc(entry.started_ns.value_or(entry.recording.modified_ns)),
+                        FormatBytes(entry.recording.bytes), count,
+                        entry.problem.empty() ? Joined(entry.programs) : Displayable(entry.problem));
   }
   return text;
 }

@@ -162,7 +162,7 @@ absl::StatusOr<int> HuntProgram(const HuntCommandOptions& options, CommandContex
   const absl::StatusOr<ChildEnd> end = RunChild(context.program, recorder.ok() ? recorder->variables : Variables());
   if (!end.ok()) {
     if (recorder.ok()) RemoveSpools(recorder->spool_folder);
-    console.Err(fmt::format("stallhound: error: {}\n", std::string(end.status().message())));
+    console.Error(std::string(end.status().message()));
     return absl::IsNotFound(end.status()) ? kExitNotFound : kExitNotExecutable;
   }
   const int verdict = recorder.ok() ? FinishRun(options, context.program, *recorder, *end, console) : kExitEnvironment;

@@ -8,8 +8,8 @@
 #include <string>
 #include <utility>
 
-#include "base/json_writer.h"
 #include "base/status_macros.h"
+#include "base/unicode.h"
 
 namespace stallhound::capture {
 namespace {
