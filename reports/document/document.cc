@@ -3,6 +3,9 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <algorithm>
+
+#include "base/display_text.h"
 #include "base/units.h"
 
 namespace stallhound::reports {
@@ -25,107 +28,20 @@ std::string Idle(const Cost& cost) {
   return Duration(cost.idle_ns);
 }
 
-Table MakeTable(std::vector<std::string> columns, std::vector<bool> is_number) {
-  return {std::move(columns), std::move(is_number), {}, {}};
+Table MakeTable(std::vector<Column> columns) { return {std::move(columns), {}, {}}; }
+
+constexpr ColumnKind kNumber = ColumnKind::kNumber;
+constexpr ColumnKind kName = ColumnKind::kName;
+
+// "1 site", "2 sites"; irregular words do not occur.
+std::string Counted(int64_t count, const char* word) {
+  return fmt::format("{} {}{}", FormatCount(count), word, count == 1 ? "" : "s");
 }
 
 std::string FileLine(const Frame& frame) {
   if (!frame.file) return "";
   return frame.line ? fmt::format("{}:{}", *frame.file, *frame.line) : *frame.file;
 }
-
-Section SitesSection(const analysis::HuntReport& report) {
-  Section section{"Sites", {}, {}};
-  section.table = MakeTable({"kind", "where", "in", "API", "count", "each", "stalls", "blocked", "GPU idle", "copies"},
-                            {false, false, false, false, true, true, true, true, true, false});
-  for (const analysis::Site& site : report.sites) {
-    const std::optional<std::string> function =
-        site.innermost_user ? site.innermost_user->function : std::optional<std::string>();
-    section.table.rows.push_back(
-        {analysis::SiteKindName(site.kind), PlaceText(site.innermost_user, site.native_symbol), function.value_or("-"),
-         fmt::format("{}", fmt::join(site.apis, ", ")), FormatCount(site.count), Rate(site.count_per_occurrence),
-         Count(site.cost.stall_count), Duration(site.cost.blocked_ns), Idle(site.cost), CopiesText(site.copies)});
-    std::vector<std::string> details;
-    for (const Frame& frame : site.stack) details.push_back(FrameText(frame));
-    section.table.details.push_back(std::move(details));
-  }
-  if (report.sites.empty()) section.sentences.push_back("No sync point was recorded.");
-  return section;
-}
-
-Section TotalsSection(const analysis::HuntReport& report) {
-  Section section{"By kind", {}, {}};
-  section.table = MakeTable({"kind", "count", "each", "in calls", "stalls", "blocked", "GPU idle"},
-                            {false, true, true, true, true, true, true});
-  for (const analysis::KindTotal& total : report.totals) {
-    section.table.rows.push_back({analysis::SiteKindName(total.kind), FormatCount(total.count),
-                                  Rate(total.count_per_occurrence), FormatDuration(total.call_ns),
-                                  Count(total.cost.stall_count), Duration(total.cost.blocked_ns), Idle(total.cost)});
-  }
-  return section;
-}
-
-Section RangesSection(const std::vector<analysis::RangeSummary>& ranges) {
-  constexpr size_t kMostRanges = 20;
-  Section section{"Ranges", {}, {}};
-  section.table = MakeTable({"range", "occurrences", "total", "measured"}, {false, true, true, false});
-  for (const analysis::RangeSummary& range : ranges) {
-    if (section.table.rows.size() == kMostRanges) {
-      section.sentences.push_back(fmt::format("The longest {} of {} ranges.", kMostRanges, ranges.size()));
-      break;
-    }
-    section.table.rows.push_back({range.name, FormatCount(range.occurrence_count), FormatDuration(range.total_ns),
-                                  range.is_measured ? "yes" : "no"});
-  }
-  return section;
-}
-
-Section ProcessesSection(const analysis::HuntReport& report) {
-  Section section{"Processes", {}, {}};
-  section.table = MakeTable({"pid", "rank", "duration", "ended", "GPU clock error", "recorder's own time"},
-                            {true, true, true, false, true, true});
-  for (const analysis::ProcessSummary& process : report.processes) {
-    const std::string end = !process.clean_exit ? kUnknown : *process.clean_exit ? "cleanly" : "killed or cut";
-    section.table.rows.push_back({fmt::format("{}", process.pid), process.rank ? fmt::format("{}", *process.rank) : "-",
-                                  Duration(process.duration_ns), end, Duration(process.gpu_clock_error_ns),
-                                  Duration(process.self_ns)});
-  }
-  return section;
-}
-
-Section LossesSection(const std::vector<analysis::LossSummary>& losses) {
-  Section section{"Losses", {}, {}};
-  section.table = MakeTable({"counter", "count", "meaning", "detail", "in doubt"}, {false, true, false, false, false});
-  for (const analysis::LossSummary& loss : losses) {
-    const char* doubt = loss.affects_counts ? "counts and costs" : loss.affects_costs ? "costs" : "nothing";
-    section.table.rows.push_back({loss.id, FormatCount(loss.count), loss.meaning, loss.detail.value_or("-"), doubt});
-  }
-  if (losses.empty()) section.sentences.push_back("Nothing was lost.");
-  return section;
-}
-
-Section EnvironmentSection(const analysis::HuntReport& report) {
-  Section section{"Environment", {}, {}};
-  section.table = MakeTable({"key", "value"}, {false, false});
-  for (const analysis::EnvironmentEntry& entry : report.environment) {
-    section.table.rows.push_back({entry.key, entry.value});
-  }
-  return section;
-}
-
-void AddIfFilled(std::vector<Section>& sections, Section section) {
-  if (!section.table.rows.empty() || !section.sentences.empty()) sections.push_back(std::move(section));
-}
-
-std::string CaptureSentence(const analysis::CaptureSummary& capture) {
-  const std::string mode = capture.mode.empty() ? "" : fmt::format(", mode {}", capture.mode);
-  return fmt::format("Recording {} ({}, {}{}), {} long.", capture.uuid, capture.format, capture.producer, mode,
-                     FormatDuration(capture.duration_ns));
-}
-
-std::string BytesText(std::optional<uint64_t> bytes) { return bytes ? FormatBytes(*bytes) : kUnknown; }
-
-}  // namespace
 
 std::string PlaceText(const std::optional<Frame>& frame, const std::optional<std::string>& native_symbol) {
   if (frame && frame->file) return FileLine(*frame);
@@ -149,28 +65,188 @@ std::string CopiesText(const std::vector<analysis::CopySummary>& copies) {
     texts.push_back(fmt::format("{} {} to {}, {}", FormatCount(copy.count), kind(copy.source_kind),
                                 kind(copy.target_kind), FormatBytes(copy.bytes)));
   }
-  return texts.empty() ? "-" : fmt::format("{}", fmt::join(texts, "; "));
+  return texts.empty() ? kNone : fmt::format("{}", fmt::join(texts, "; "));
 }
+
+// Per the only occurrence is the count itself.
+Table WithoutRates(Table table) {
+  const auto each = std::find_if(table.columns.begin(), table.columns.end(),
+                                 [](const Column& column) { return column.title == "each"; });
+  const auto index = each - table.columns.begin();
+  table.columns.erase(each);
+  for (auto& row : table.rows) row.erase(row.begin() + index);
+  return table;
+}
+
+Section SitesSection(const analysis::HuntReport& report) {
+  Section section{"Sites", {}, {}};
+  section.table = MakeTable({{"kind"},
+                             {"where", kName},
+                             {"in", kName},
+                             {"API", kName},
+                             {"count", kNumber},
+                             {"each", kNumber},
+                             {"stalls", kNumber},
+                             {"blocked", kNumber},
+                             {"GPU idle", kNumber},
+                             {"copies"}});
+  for (const analysis::Site& site : report.sites) {
+    const std::optional<std::string> function =
+        site.innermost_user ? site.innermost_user->function : std::optional<std::string>();
+    section.table.rows.push_back({analysis::SiteKindName(site.kind), PlaceText(site.innermost_user, site.native_symbol),
+                                  function.value_or(kNone), fmt::format("{}", fmt::join(site.apis, ", ")),
+                                  FormatCount(site.count), Rate(site.count_per_occurrence),
+                                  Count(site.cost.stall_count), Duration(site.cost.blocked_ns), Idle(site.cost),
+                                  CopiesText(site.copies)});
+    std::vector<std::string> details;
+    for (const Frame& frame : site.stack) details.push_back(FrameText(frame));
+    section.table.details.push_back(std::move(details));
+  }
+  if (report.occurrence_count == 1) section.table = WithoutRates(std::move(section.table));
+  if (report.sites.empty()) section.sentences.push_back("No sync point was recorded.");
+  return section;
+}
+
+Section TotalsSection(const analysis::HuntReport& report) {
+  Section section{"By kind", {}, {}};
+  section.table = MakeTable({{"kind"},
+                             {"count", kNumber},
+                             {"each", kNumber},
+                             {"in calls", kNumber},
+                             {"stalls", kNumber},
+                             {"blocked", kNumber},
+                             {"GPU idle", kNumber}});
+  for (const analysis::KindTotal& total : report.totals) {
+    section.table.rows.push_back({analysis::SiteKindName(total.kind), FormatCount(total.count),
+                                  Rate(total.count_per_occurrence), FormatDuration(total.call_ns),
+                                  Count(total.cost.stall_count), Duration(total.cost.blocked_ns), Idle(total.cost)});
+  }
+  if (report.occurrence_count == 1) section.table = WithoutRates(std::move(section.table));
+  return section;
+}
+
+Section RangesSection(const std::vector<analysis::RangeSummary>& ranges) {
+  constexpr size_t kMostRanges = 20;
+  Section section{"Ranges", {}, {}};
+  section.table = MakeTable({{"range", kName}, {"occurrences", kNumber}, {"total", kNumber}, {"measured"}});
+  for (const analysis::RangeSummary& range : ranges) {
+    if (section.table.rows.size() == kMostRanges) {
+      section.sentences.push_back(fmt::format("The longest {} of {} ranges.", kMostRanges, ranges.size()));
+      break;
+    }
+    section.table.rows.push_back({range.name, FormatCount(range.occurrence_count), FormatDuration(range.total_ns),
+                                  range.is_measured ? "yes" : "no"});
+  }
+  return section;
+}
+
+Section ProcessesSection(const analysis::HuntReport& report) {
+  Section section{"Processes", {}, {}};
+  section.table = MakeTable({{"pid", kNumber},
+                             {"rank", kNumber},
+                             {"duration", kNumber},
+                             {"ended"},
+                             {"GPU clock error", kNumber},
+                             {"recorder's own time", kNumber}});
+  for (const analysis::ProcessSummary& process : report.processes) {
+    const std::string end = !process.clean_exit ? kUnknown : *process.clean_exit ? "cleanly" : "killed or cut";
+    section.table.rows.push_back(
+        {fmt::format("{}", process.pid), process.rank ? fmt::format("{}", *process.rank) : kNone,
+         Duration(process.duration_ns), end, Duration(process.gpu_clock_error_ns), Duration(process.self_ns)});
+  }
+  return section;
+}
+
+Section LossesSection(const std::vector<analysis::LossSummary>& losses) {
+  Section section{"Losses", {}, {}};
+  section.table = MakeTable({{"counter"}, {"count", kNumber}, {"meaning"}, {"detail"}, {"in doubt"}});
+  for (const analysis::LossSummary& loss : losses) {
+    const char* doubt = loss.affects_counts ? "counts and costs" : loss.affects_costs ? "costs" : "nothing";
+    section.table.rows.push_back({loss.id, FormatCount(loss.count), loss.meaning, loss.detail.value_or(kNone), doubt});
+  }
+  if (losses.empty()) section.sentences.push_back("Nothing was lost.");
+  return section;
+}
+
+Section DevicesSection(const std::vector<analysis::DeviceSummary>& devices) {
+  Section section{"Devices", {}, {}};
+  section.table = MakeTable({{"device", kNumber}, {"name"}, {"SMs", kNumber}, {"memory", kNumber}});
+  for (const analysis::DeviceSummary& device : devices) {
+    const std::string memory =
+        device.memory_bytes ? FormatBytes(static_cast<uint64_t>(*device.memory_bytes)) : kUnknown;
+    section.table.rows.push_back(
+        {fmt::format("{}", device.device_id), device.name.value_or(kUnknown), Count(device.sm_count), memory});
+  }
+  return section;
+}
+
+Section EnvironmentSection(const analysis::HuntReport& report) {
+  Section section{"Environment", {}, {}};
+  section.table = MakeTable({{"key", kName}, {"value", kName}});
+  for (const analysis::EnvironmentEntry& entry : report.environment) {
+    section.table.rows.push_back({entry.key, entry.value});
+  }
+  return section;
+}
+
+void AddIfFilled(std::vector<Section>& sections, Section section) {
+  if (!section.table.rows.empty() || !section.sentences.empty()) sections.push_back(std::move(section));
+}
+
+std::string CaptureSentence(const analysis::CaptureSummary& capture) {
+  const std::string mode = capture.mode.empty() ? "" : fmt::format(", mode {}", capture.mode);
+  const std::string uuid = capture.uuid.empty() ? "" : capture.uuid + " ";
+  return fmt::format("Recording {}({}, {}{}), {} long.", uuid, capture.format, capture.producer, mode,
+                     FormatDuration(capture.duration_ns));
+}
+
+std::string BytesText(std::optional<uint64_t> bytes) { return bytes ? FormatBytes(*bytes) : kUnknown; }
+
+void AddNotes(const std::vector<std::string>& notes, std::vector<std::string>& sentences) {
+  for (const std::string& note : notes) sentences.push_back("Note: " + note);
+}
+
+// Nothing a recording holds may act on the terminal or page that shows it.
+void MakeDisplayable(std::vector<std::string>& texts) {
+  for (std::string& text : texts) text = Displayable(text);
+}
+
+Document Displayable(Document document) {
+  MakeDisplayable(document.summary);
+  for (Section& section : document.sections) {
+    MakeDisplayable(section.sentences);
+    for (auto& row : section.table.rows) MakeDisplayable(row);
+    for (auto& lines : section.table.details) MakeDisplayable(lines);
+  }
+  return document;
+}
+
+}  // namespace
 
 Document HuntDocument(const analysis::HuntReport& report) {
   Document document;
   document.title = "Host-device sync points";
   document.summary.push_back(CaptureSentence(report.capture));
-  const std::string per = report.range ? fmt::format("occurrences of range {}", *report.range) : "processes";
-  document.summary.push_back(fmt::format("{} sync points at {} sites in {} {}; \"each\" is per one of them.",
-                                         FormatCount(report.sync_point_count), report.sites.size(),
-                                         FormatCount(report.occurrence_count), per));
+  const std::string measured =
+      report.range
+          ? fmt::format("{} of range {}", Counted(report.occurrence_count, "occurrence"), *report.range)
+          : fmt::format("{} process{}", FormatCount(report.occurrence_count), report.occurrence_count == 1 ? "" : "es");
+  const bool has_rates = report.occurrence_count != 1;
+  document.summary.push_back(fmt::format("{} at {} in {}{}.", Counted(report.sync_point_count, "sync point"),
+                                         Counted(static_cast<int64_t>(report.sites.size()), "site"), measured,
+                                         has_rates ? "; \"each\" is per one of them" : ""));
   if (report.unknown_kind_copy_count > 0) {
     document.summary.push_back(fmt::format("{} asynchronous copies of unknown memory kind are not counted.",
                                            FormatCount(report.unknown_kind_copy_count)));
   }
   if (!report.counts_complete) document.summary.push_back("Data was lost: the counts are incomplete (see Losses).");
   if (!report.costs_complete) document.summary.push_back("Data was lost: the costs may be wrong (see Losses).");
-  document.summary.insert(document.summary.end(), report.notes.begin(), report.notes.end());
+  AddNotes(report.notes, document.summary);
   document.sections.push_back(SitesSection(report));
   document.sections.push_back(TotalsSection(report));
   AddIfFilled(document.sections, RangesSection(report.ranges));
   AddIfFilled(document.sections, ProcessesSection(report));
+  AddIfFilled(document.sections, DevicesSection(report.devices));
   document.sections.push_back(LossesSection(report.losses));
   AddIfFilled(document.sections, EnvironmentSection(report));
   document.sections.push_back(
@@ -181,7 +257,7 @@ Document HuntDocument(const analysis::HuntReport& report) {
         "Blocked is the part of the call before the awaited work ended; GPU idle lasts from that end to the first work "
         "the thread submits after the return."},
        {}});
-  return document;
+  return Displayable(std::move(document));
 }
 
 Document CountsDocument(const analysis::CountsReport& report) {
@@ -194,18 +270,18 @@ Document CountsDocument(const analysis::CountsReport& report) {
     document.summary.push_back(fmt::format("{} GPU records have no known launch and lie in no occurrence.",
                                            FormatCount(report.unplaced_count)));
   }
-  document.summary.insert(document.summary.end(), report.notes.begin(), report.notes.end());
-  Section totals{"Totals", {}, MakeTable({"event", "count", "bytes"}, {false, true, true})};
+  AddNotes(report.notes, document.summary);
+  Section totals{"Totals", {}, MakeTable({{"event"}, {"count", kNumber}, {"bytes", kNumber}})};
   const analysis::EventCounts& total = report.total;
   const auto add = [&](const std::string& name, const std::string& count, const std::string& bytes) {
     totals.table.rows.push_back({name, count, bytes});
   };
-  add("kernels", Count(total.kernel_count), "-");
-  add("graph launches", Count(total.graph_launch_count), "-");
+  add("kernels", Count(total.kernel_count), kNone);
+  add("graph launches", Count(total.graph_launch_count), kNone);
   for (int kind = 0; kind < analysis::kSiteKindCount; ++kind) {
     const auto site_kind = static_cast<analysis::SiteKind>(kind);
     if (analysis::IsSyncPoint(site_kind)) {
-      add(fmt::format("sync points: {}", analysis::SiteKindName(site_kind)), Count(total.SyncPoints(site_kind)), "-");
+      add(fmt::format("sync points: {}", analysis::SiteKindName(site_kind)), Count(total.SyncPoints(site_kind)), kNone);
     }
   }
   if (!total.copies) add("copies", kUnknown, kUnknown);
@@ -218,22 +294,22 @@ Document CountsDocument(const analysis::CountsReport& report) {
         FormatCount(copy.count), FormatBytes(copy.bytes));
   }
   add("memsets", Count(total.memset_count), BytesText(total.memset_bytes));
-  add("device allocations", Count(total.device_allocate_count), "-");
-  add("device frees", Count(total.device_free_count), "-");
-  add("host allocations", Count(total.host_allocate_count), "-");
-  add("host frees", Count(total.host_free_count), "-");
-  add("host registrations", Count(total.host_register_count), "-");
-  add("virtual memory calls", Count(total.virtual_memory_count), "-");
-  add("stream-ordered allocations and frees", Count(total.stream_ordered_count), "-");
+  add("device allocations", Count(total.device_allocate_count), kNone);
+  add("device frees", Count(total.device_free_count), kNone);
+  add("host allocations", Count(total.host_allocate_count), kNone);
+  add("host frees", Count(total.host_free_count), kNone);
+  add("host registrations", Count(total.host_register_count), kNone);
+  add("virtual memory calls", Count(total.virtual_memory_count), kNone);
+  add("stream-ordered allocations and frees", Count(total.stream_ordered_count), kNone);
   document.sections.push_back(std::move(totals));
-  Section sites{"Sites", {}, MakeTable({"kind", "where", "API", "count"}, {false, false, false, true})};
+  Section sites{"Sites", {}, MakeTable({{"kind"}, {"where", kName}, {"API", kName}, {"count", kNumber}})};
   for (const analysis::CountsSite& site : report.sites) {
     sites.table.rows.push_back({analysis::SiteKindName(site.kind), PlaceText(site.innermost_user, site.native_symbol),
                                 fmt::format("{}", fmt::join(site.apis, ", ")), FormatCount(site.count)});
   }
   AddIfFilled(document.sections, std::move(sites));
   document.sections.push_back(LossesSection(report.losses));
-  return document;
+  return Displayable(std::move(document));
 }
 
 }  // namespace stallhound::reports

@@ -1,7 +1,10 @@
 #pragma once
 
-// A report before it has a format: sections of sentences and tables of text. text/ and html/ print it.
+// A report before it has a format: sections of sentences and tables of text. text/ and html/ print it. All text is
+// Displayable (base/display_text.h): whatever a recording holds, a format only needs to escape what it reads itself,
+// and to shorten what is too long for it.
 
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -10,9 +13,22 @@
 
 namespace stallhound::reports {
 
+// What a cell without a value holds: the thing does not apply (a native symbol has no function).
+inline constexpr char kNone[] = "-";
+
+enum class ColumnKind : uint8_t {
+  kText,    // our own words, names possibly among them
+  kNumber,  // right-aligned, never shortened
+  kName,    // a name from the recording: a place, a function, a range
+};
+
+struct Column {
+  std::string title;
+  ColumnKind kind = ColumnKind::kText;
+};
+
 struct Table {
-  std::vector<std::string> columns;
-  std::vector<bool> is_number;  // by column: right-aligned
+  std::vector<Column> columns;
   std::vector<std::vector<std::string>> rows;
   std::vector<std::vector<std::string>> details;  // by row: lines below it (a stack); may be empty
 };
@@ -32,10 +48,5 @@ struct Document {
 // Unknown numbers are "not recorded", never 0.
 Document HuntDocument(const analysis::HuntReport& report);
 Document CountsDocument(const analysis::CountsReport& report);
-
-// "train.py:27", a native symbol, "module+0x1f"; "unknown" if nothing is known.
-std::string PlaceText(const std::optional<analysis::Frame>& frame, const std::optional<std::string>& native_symbol);
-std::string FrameText(const analysis::Frame& frame);
-std::string CopiesText(const std::vector<analysis::CopySummary>& copies);
 
 }  // namespace stallhound::reports

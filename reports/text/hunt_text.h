@@ -10,13 +10,15 @@
 
 namespace stallhound::reports {
 
-// Tables of at most options.width columns; ANSI colour only if options.color.
+// Lines of at most options.width columns; ANSI colour only if options.color. Where a table is too wide, its texts go
+// below each row. Over-long names lose their middle.
 std::string HuntTerminal(const analysis::HuntReport& report, const TerminalOptions& options);
 
-// GitHub-flavoured Markdown.
+// GitHub-flavoured Markdown; names of the recording are code. Over-long names lose their middle.
 std::string HuntMarkdown(const analysis::HuntReport& report);
 
-// One JSON object, documented in reports/text/README.md; its "version" grows when a field changes its meaning.
+// One JSON object, nothing shortened, documented in reports/text/README.md; its "version" grows when a field changes
+// its meaning.
 std::string HuntJson(const analysis::HuntReport& report, const RunOutcome& outcome);
 
 }  // namespace stallhound::reports

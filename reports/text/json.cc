@@ -1,6 +1,8 @@
+#include <map>
 #include <optional>
 
 #include "base/json_writer.h"
+#include "base/unicode.h"
 #include "reports/text/counts_text.h"
 #include "reports/text/hunt_text.h"
 
@@ -122,6 +124,23 @@ void WriteLosses(JsonWriter& json, const std::vector<analysis::LossSummary>& los
   });
 }
 
+// Processes may differ in a value: then it is the list of all.
+void WriteEnvironment(JsonWriter& json, const std::vector<analysis::EnvironmentEntry>& environment) {
+  std::map<std::string, std::vector<std::string_view>> values;
+  for (const analysis::EnvironmentEntry& entry : environment)
+    values[ReplaceInvalidUtf8(entry.key)].push_back(entry.value);
+  json.Key("environment");
+  json.BeginObject();
+  for (const auto& [key, texts] : values) {
+    if (texts.size() == 1) {
+      json.Field(key, texts.front());
+    } else {
+      List(json, key, texts, [&](std::string_view text) { json.String(text); });
+    }
+  }
+  json.EndObject();
+}
+
 void WriteContext(JsonWriter& json, const analysis::HuntReport& report) {
   List(json, "totals", report.totals, [&](const analysis::KindTotal& total) {
     json.BeginObject();
@@ -159,10 +178,7 @@ void WriteContext(JsonWriter& json, const analysis::HuntReport& report) {
     json.Field("memory_bytes", device.memory_bytes);
     json.EndObject();
   });
-  json.Key("environment");
-  json.BeginObject();
-  for (const analysis::EnvironmentEntry& entry : report.environment) json.Field(entry.key, entry.value);
-  json.EndObject();
+  WriteEnvironment(json, report.environment);
 }
 
 void WriteCounts(JsonWriter& json, const analysis::EventCounts& counts) {
@@ -229,7 +245,7 @@ std::string HuntJson(const analysis::HuntReport& report, const RunOutcome& outco
   json.EndObject();
   json.EndObject();
   json.Finish().IgnoreError();  // appending to a string cannot fail
-  return text + "\n";
+  return text;
 }
 
 std::string CountsJson(const analysis::CountsReport& report) {
@@ -269,7 +285,7 @@ std::string CountsJson(const analysis::CountsReport& report) {
   Strings(json, "notes", report.notes);
   json.EndObject();
   json.Finish().IgnoreError();  // appending to a string cannot fail
-  return text + "\n";
+  return text;
 }
 
 }  // namespace stallhound::reports

@@ -6,7 +6,7 @@ namespace stallhound::reports {
 
 struct TerminalOptions {
   bool color = false;  // only the caller knows whether a terminal reads it
-  int width = 120;     // columns
+  int width = 120;     // columns; below 40 as 40
 };
 
 // How a recorded program ended and what the verdict is, for JSON readers. Null: not known or not asked for.

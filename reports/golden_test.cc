@@ -1,0 +1,50 @@
+#include <gtest/gtest.h>
+
+#include "base/testing/golden.h"
+#include "reports/html/hunt_html.h"
+#include "reports/testing/reports.h"
+#include "reports/text/counts_text.h"
+#include "reports/text/hunt_text.h"
+
+namespace stallhound::reports {
+namespace {
+
+using ::stallhound::testing::MatchesGolden;
+
+struct Case {
+  std::string name;
+  analysis::HuntReport report;
+  RunOutcome outcome;
+};
+
+std::vector<Case> Cases() {
+  return {
+      {"ordinary", OrdinaryHunt(), {0, std::nullopt, 5}},
+      {"empty", EmptyHunt(), {}},
+      {"light", LightHunt(), {std::nullopt, 9, std::nullopt}},
+      {"hostile", HostileHunt(), {}},
+  };
+}
+
+TEST(GoldenTest, Hunts) {
+  for (const Case& test : Cases()) {
+    const std::string folder = "reports/testdata/" + test.name;
+    for (const int width : {40, 80, 120}) {
+      EXPECT_TRUE(MatchesGolden(HuntTerminal(test.report, {false, width}),
+                                folder + "/expected_" + std::to_string(width) + ".txt"));
+    }
+    EXPECT_TRUE(MatchesGolden(HuntMarkdown(test.report), folder + "/expected.md"));
+    EXPECT_TRUE(MatchesGolden(HuntJson(test.report, test.outcome), folder + "/expected.json"));
+    EXPECT_TRUE(MatchesGolden(HuntHtml(test.report), folder + "/expected.html"));
+  }
+}
+
+TEST(GoldenTest, Counts) {
+  const std::string folder = "reports/testdata/counts";
+  EXPECT_TRUE(MatchesGolden(CountsTerminal(OrdinaryCounts(), {false, 80}), folder + "/expected_80.txt"));
+  EXPECT_TRUE(MatchesGolden(CountsMarkdown(OrdinaryCounts()), folder + "/expected.md"));
+  EXPECT_TRUE(MatchesGolden(CountsJson(OrdinaryCounts()), folder + "/expected.json"));
+}
+
+}  // namespace
+}  // namespace stallhound::reports
