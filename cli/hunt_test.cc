@@ -94,8 +94,7 @@ TEST_F(HuntTest, EveryFormatIsWritten) {
   const std::string script = Script("RECORD\nexit 3");
   const std::string output = folder_.File("report");
   EXPECT_EQ(Hunt({"--format", "json", "--output", output}, {script}).exit_code, 3);
-  const nlohmann::json json = nlohmann::json::parse(*ReadFile(output));
-  EXPECT_THAT(json.dump(), HasSubstr("\"program_exit_code\":3"));
+  EXPECT_EQ(nlohmann::json::parse(*ReadFile(output))["program"]["exit_code"], 3);
   EXPECT_EQ(Hunt({"--format", "html", "--output", output}, {script}).exit_code, 3);
   EXPECT_THAT(*ReadFile(output), HasSubstr("<html"));
   EXPECT_EQ(Hunt({"--format", "markdown", "--output", "-"}, {script}).exit_code, 3);
@@ -235,6 +234,7 @@ TEST_F(HuntTest, CtrlCWhileACaptureIsWrittenLeavesNoHalfOfOne) {
   // The report is printed before the capture is written.
   const SubprocessResult result = Hunt({"--from", spool}, {});
   EXPECT_TRUE(result.signal == SIGINT || result.exit_code == 0);
+  if (!std::filesystem::exists(home_)) return;
   for (const auto& entry : std::filesystem::directory_iterator(home_)) {
     EXPECT_EQ(entry.path().extension(), ".stallhound") << entry.path();
   }
