@@ -6,7 +6,7 @@ source "$(dirname "$0")/common.sh"
 ci/setup.sh
 say "building"
 tarball=$(ci/package.sh)
-package=${tarball%.tar.gz}
+stallhound=${tarball%.tar.gz}/bin/stallhound
 bazel_build build //examples/... </dev/null
 bin=$(bazel info bazel-bin 2>/dev/null)
 
@@ -19,11 +19,15 @@ find "$bin/examples" -maxdepth 1 -type f -executable ! -name '*.params' -exec ln
 export NO_COLOR=1 STALLHOUND_HOME="$PWD/.stallhound"
 source ci/device/steps/programs.sh
 
-hunt() { timeout 120 "$package/bin/stallhound" hunt "$@" </dev/null; }
+hunt() { timeout 120 "$stallhound" hunt "$@" </dev/null; }
 
-# pages NAME RECORDING: the JSON and the page of what was recorded; a failure shows up in the report.
+# pages NAME RECORDING: the JSON and the page of what was recorded, of its steady steps where they are marked; a failure
+# shows up in the report.
 pages() {
-  hunt --format json --output "$reports/$1.json" --from "$2" && hunt --format html --output "$reports/$1.html" --from "$2"
+  local range=(--range measured)
+  hunt "${range[@]}" --format json --output "$reports/$1.json" --from "$2" 2>/dev/null || range=()
+  hunt "${range[@]}" --format json --output "$reports/$1.json" --from "$2" &&
+    hunt "${range[@]}" --format html --output "$reports/$1.html" --from "$2"
 }
 
 record_example() {
