@@ -41,7 +41,8 @@ ProcessIds Dimensions::Add(const ProcessSpool& spool, int64_t zero_ns) {
   AddProcess(spool, ids);
   AddThreads(spool, ids);
   AddShapes(spool, ids);
-  ids.stacks = stacks_.Add(spool.dictionary());
+  ids.stacks = stacks_.Add(spool.dictionary(), {.project = std::string(ValueOf(spool.dictionary(), kProjectKey)),
+                                                .home = std::string(ValueOf(spool.dictionary(), kHomeKey))});
   AddEnvironment(spool, ids);
   AddStreams(spool, ids);
   AddWindows(spool, ids);
@@ -135,9 +136,11 @@ void Dimensions::AddShapes(const ProcessSpool& spool, ProcessIds& ids) {
 void Dimensions::AddEnvironment(const ProcessSpool& spool, const ProcessIds& ids) {
   const Dictionary& dictionary = spool.dictionary();
   for (const KeyValueRecord& pair : dictionary.key_values()) {
+    const std::string_view key = dictionary.String(pair.key);
+    if (key == kProjectKey || key == kHomeKey) continue;
     EnvironmentRow row;
     row.process_id = ids.process_id;
-    row.key = strings_.Intern(dictionary.String(pair.key));
+    row.key = strings_.Intern(key);
     row.value = strings_.Intern(dictionary.String(pair.value));
     environment_.Append(row);
   }

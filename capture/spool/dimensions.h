@@ -15,7 +15,7 @@ namespace stallhound::capture::spool {
 
 class Dimensions {
  public:
-  Dimensions(StringTable& strings, PathRoots roots) : strings_(strings), stacks_(strings, std::move(roots)) {}
+  explicit Dimensions(StringTable& strings) : strings_(strings), stacks_(strings) {}
 
   // Adds a process and returns its ids. `zero_ns`: its raw clock at the capture's time zero.
   ProcessIds Add(const ProcessSpool& spool, int64_t zero_ns);

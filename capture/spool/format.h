@@ -31,6 +31,10 @@ inline constexpr uint32_t kActivityUnits = 4;        // 256 KiB: small buffers b
 inline constexpr uint32_t kChunkMagic = 0x4b484353;  // "SCHK"
 inline constexpr char kFileSuffix[] = ".spool";  // while open and after; the name is stallhound-<pid>-<random>.spool
 
+// Keys of KeyValueRecord that only the reader sees: the process's working folder and home, to show paths without them.
+inline constexpr char kProjectKey[] = "path.project";
+inline constexpr char kHomeKey[] = "path.home";
+
 enum class Mode : uint32_t { kLight = 0, kDefault = 1, kFull = 2 };
 
 // Why the GPU side is or is not there. Stored in FileHeader::gpu_state.

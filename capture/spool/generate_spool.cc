@@ -56,6 +56,7 @@ class Generator {
       std::fill(shape.block, shape.block + 3, 1);
       shapes_[i] = writer_.Intern(shape);
     }
+    writer_.AddKeyValue(kProjectKey, "/srv/project");
     for (int i = 0; i < options_.stack_count; ++i) stacks_.push_back(AddStack(i));
     thread_ = writer_.ThreadIndex();
     range_name_ = writer_.InternString("step");

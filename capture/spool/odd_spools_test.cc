@@ -164,7 +164,7 @@ class OddSpoolTest : public ::testing::Test {
   }
   Rows Read() {
     Rows rows;
-    auto reader = OpenSpools({writer_.path()}, PathRoots{});
+    auto reader = OpenSpools({writer_.path()});
     EXPECT_TRUE(reader.ok()) << reader.status();
     if (!reader.ok()) return rows;
     EXPECT_TRUE((*reader)->Read(AllTables(), rows).ok());
@@ -319,11 +319,11 @@ TEST_F(OddSpoolTest, AStumpInTheFolderDoesNotHideTheOthers) {
   Write(Call(kSyncCbid, 1, 100, 130));
   writer_.Close();
   temp_.Write("stallhound-1-dead.spool", "SHSPOOL1");
-  auto reader = OpenSpools({temp_.path()}, PathRoots{});
+  auto reader = OpenSpools({temp_.path()});
   ASSERT_TRUE(reader.ok()) << reader.status();
   ASSERT_FALSE((*reader)->info().notes.empty());
   EXPECT_NE((*reader)->info().notes.back().find("stallhound-1-dead.spool"), std::string::npos);
-  EXPECT_FALSE(OpenSpools({temp_.path(), temp_.File("stallhound-1-dead.spool")}, PathRoots{}).ok()) << "named";
+  EXPECT_FALSE(OpenSpools({temp_.path(), temp_.File("stallhound-1-dead.spool")}).ok()) << "named";
 }
 
 RangeRecord Range(int64_t time_ns, RangeEvent event, uint32_t thread = 1, uint32_t domain = 0, uint64_t id = 0) {

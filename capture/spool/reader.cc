@@ -34,7 +34,7 @@ struct Process {
 
 class SpoolReader : public CaptureReader {
  public:
-  explicit SpoolReader(const PathRoots& roots) : dimensions_(strings_, roots) {}
+  SpoolReader() : dimensions_(strings_) {}
 
   absl::Status Load(std::vector<std::unique_ptr<ProcessSpool>> spools) {
     std::sort(spools.begin(), spools.end(), [](const auto& a, const auto& b) {
@@ -242,10 +242,10 @@ absl::StatusOr<OpenedSpools> OpenFiles(const std::vector<SpoolPath>& files) {
 }  // namespace
 }  // namespace spool
 
-absl::StatusOr<std::unique_ptr<CaptureReader>> OpenSpools(absl::Span<const std::string> paths, const PathRoots& roots) {
+absl::StatusOr<std::unique_ptr<CaptureReader>> OpenSpools(absl::Span<const std::string> paths) {
   SH_ASSIGN_OR_RETURN(const std::vector<spool::SpoolPath> files, spool::FindSpools(paths));
   SH_ASSIGN_OR_RETURN(spool::OpenedSpools opened, spool::OpenFiles(files));
-  auto reader = std::make_unique<spool::SpoolReader>(roots);
+  auto reader = std::make_unique<spool::SpoolReader>();
   SH_RETURN_IF_ERROR(reader->Load(std::move(opened.spools)));
   for (std::string& note : opened.left_out) reader->AddNote(std::move(note));
   return reader;

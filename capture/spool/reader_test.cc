@@ -69,7 +69,7 @@ class SpoolReaderTest : public ::testing::Test {
     return path;
   }
   std::unique_ptr<CaptureReader> Open(const std::string& path) {
-    auto reader = OpenSpools({path}, PathRoots{"/srv/project", ""});
+    auto reader = OpenSpools({path});
     EXPECT_TRUE(reader.ok()) << reader.status();
     return reader.ok() ? *std::move(reader) : nullptr;
   }

@@ -52,7 +52,8 @@ void StackRows::AddDepth(uint32_t stack_id, uint32_t depth, uint32_t frame_id) {
   stack_frames_.Append(row);
 }
 
-absl::flat_hash_map<uint32_t, uint32_t> StackRows::Add(const Dictionary& dictionary) {
+absl::flat_hash_map<uint32_t, uint32_t> StackRows::Add(const Dictionary& dictionary, PathRoots roots) {
+  roots_ = std::move(roots);
   NativeSymbolizer symbolizer(dictionary.modules());
   absl::flat_hash_map<uint64_t, uint32_t> native_frames;
   const auto native_frame = [&](uint64_t address) {

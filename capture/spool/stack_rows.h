@@ -16,10 +16,10 @@ namespace stallhound::capture::spool {
 // Numbers frames and stacks over all processes of a capture.
 class StackRows {
  public:
-  StackRows(StringTable& strings, PathRoots roots) : strings_(strings), roots_(std::move(roots)) {}
+  explicit StackRows(StringTable& strings) : strings_(strings) {}
 
-  // Adds all stacks of a process; the capture's stack id by the spool's.
-  absl::flat_hash_map<uint32_t, uint32_t> Add(const Dictionary& dictionary);
+  // Adds all stacks of a process, paths relative to its `roots`; the capture's stack id by the spool's.
+  absl::flat_hash_map<uint32_t, uint32_t> Add(const Dictionary& dictionary, PathRoots roots);
 
   const FrameBatch& frames() const { return frames_; }
   const StackFrameBatch& stack_frames() const { return stack_frames_; }
@@ -30,7 +30,7 @@ class StackRows {
   void AddDepth(uint32_t stack_id, uint32_t depth, uint32_t frame_id);
 
   StringTable& strings_;
-  PathRoots roots_;
+  PathRoots roots_;  // of the process being added
   FrameBatch frames_;
   StackFrameBatch stack_frames_;
   absl::flat_hash_map<std::string, uint32_t> frame_ids_;

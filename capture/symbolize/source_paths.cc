@@ -1,14 +1,17 @@
 #include "capture/symbolize/source_paths.h"
 
-#include <unistd.h>
-
 #include <array>
-#include <climits>
-#include <cstdlib>
+#include <cctype>
 #include <optional>
 
 namespace stallhound::capture {
 namespace {
+
+constexpr std::string_view kHomes[] = {"/home/", "/Users/", "\\Users\\"};
+
+bool IsNameCharacter(char c) {
+  return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '.' || c == '_' || c == '-' || c == '@' || c == '+';
+}
 
 bool StartsWith(std::string_view text, std::string_view prefix) { return text.substr(0, prefix.size()) == prefix; }
 
@@ -64,14 +67,6 @@ std::optional<std::string> RelativeTo(std::string_view path, const std::string& 
 
 }  // namespace
 
-PathRoots PathRoots::OfThisProcess() {
-  PathRoots roots;
-  char folder[PATH_MAX];
-  if (getcwd(folder, sizeof folder) != nullptr) roots.project = folder;
-  if (const char* home = std::getenv("HOME")) roots.home = home;
-  return roots;
-}
-
 std::string PortablePath(std::string_view path, const PathRoots& roots) {
   for (const std::string_view folder : kPackageFolders) {
     const size_t at = path.rfind(folder);
@@ -80,7 +75,28 @@ std::string PortablePath(std::string_view path, const PathRoots& roots) {
   if (const auto library = StandardLibrary(path)) return std::string(path.substr(*library));
   if (auto relative = RelativeTo(path, roots.project, "")) return *relative;
   if (auto relative = RelativeTo(path, roots.home, "~/")) return *relative;
-  return std::string(path);
+  return HideHomes(path);
+}
+
+std::string HideHomes(std::string_view text) {
+  std::string result;
+  for (size_t i = 0; i < text.size();) {
+    size_t name = 0;
+    for (const std::string_view home : kHomes) {
+      if (text.substr(i, home.size()) == home) name = i + home.size();
+    }
+    size_t end = name;
+    while (name != 0 && end < text.size() && IsNameCharacter(text[end])) ++end;
+    if (end > name) {
+      // "C:\Users\ann": the drive goes too.
+      if (result.size() >= 2 && result.back() == ':') result.resize(result.size() - 2);
+      result += '~';
+      i = end;
+    } else {
+      result += text[i++];
+    }
+  }
+  return result;
 }
 
 bool IsUserSource(std::string_view path) {

@@ -8,15 +8,16 @@
 namespace stallhound::capture {
 
 struct PathRoots {
-  std::string project;  // folder of the profiled project, absolute; empty: none
-  std::string home;     // of the user; empty: none
-  // The working folder and $HOME of this process.
-  static PathRoots OfThisProcess();
+  std::string project;  // working folder of the profiled process, absolute; empty: unknown
+  std::string home;     // of its user; empty: unknown
 };
 
 // Relative to the project, to site-packages ("site-packages/torch/x.py"), to the standard library ("python3.12/ast.py")
-// or to `~`; any other path as it is.
+// or to `~`, for the homes of other users too; any other path as it is.
 std::string PortablePath(std::string_view path, const PathRoots& roots);
+
+// Replaces the name behind /home/, /Users/ or C:\Users\ in any text: "/home/ann/x.py" -> "~/x.py".
+std::string HideHomes(std::string_view text);
 
 // False for files of the standard library and of site-packages or dist-packages, frozen modules and code made by the
 // interpreter's own tools.

@@ -20,8 +20,9 @@ TEST(PortablePathTest, NamesNeitherMachineNorPerson) {
 TEST(PortablePathTest, ARootIsAWholeFolder) {
   const PathRoots roots{"/home/ada/project", "/home/ada"};
   EXPECT_EQ(PortablePath("/home/ada/project2/train.py", roots), "~/project2/train.py");
-  EXPECT_EQ(PortablePath("/home/adam/train.py", roots), "/home/adam/train.py");
+  EXPECT_EQ(PortablePath("/home/adam/train.py", roots), "~/train.py") << "another user's";
   EXPECT_EQ(PortablePath("/srv/train.py", {"/", ""}), "/srv/train.py");
+  EXPECT_EQ(PortablePath("/srvs/train.py", {"/srv", ""}), "/srvs/train.py");
   EXPECT_EQ(PortablePath("", roots), "");
 }
 

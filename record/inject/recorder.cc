@@ -1,6 +1,7 @@
 #include "record/inject/recorder.h"
 
 #include <fcntl.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -25,6 +26,13 @@ void RecordProgramName(SpoolWriter& writer) {
   path[length] = '\0';
   const char* slash = strrchr(path, '/');
   writer.AddKeyValue("process.name", slash == nullptr ? path : slash + 1);
+}
+
+// For the reader, to show paths without them.
+void RecordFolders(SpoolWriter& writer) {
+  char folder[4096];
+  if (getcwd(folder, sizeof(folder)) != nullptr) writer.AddKeyValue(capture::spool::kProjectKey, folder);
+  if (const char* home = getenv("HOME")) writer.AddKeyValue(capture::spool::kHomeKey, home);
 }
 
 // Arguments with a space between them, as far as they fit.
@@ -163,6 +171,7 @@ void Recorder::Describe() noexcept {
   described_generation_ = writer_.generation();
   RecordClocks();
   RecordProgramName(writer_);
+  RecordFolders(writer_);
   if (options_.records_argv) RecordArguments(writer_);
   modules_.Refresh();
   device_.RecordFingerprint();

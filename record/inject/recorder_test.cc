@@ -85,6 +85,7 @@ TEST_F(RecorderTest, OneCallGivesACompleteSpool) {
     described[records.Text(pair->key)] = records.Text(pair->value);
   }
   EXPECT_EQ(described["process.name"], "recorder_test");
+  EXPECT_EQ(described["path.project"], std::filesystem::current_path());
   EXPECT_EQ(described.count("process.argv"), 0u) << "only if asked";
   EXPECT_EQ(described.count("host.arch"), 1u);
 }

@@ -2,7 +2,8 @@
 
 #include <algorithm>
 #include <array>
-#include <cctype>
+
+#include "capture/symbolize/source_paths.h"
 
 namespace stallhound::capture {
 namespace {
@@ -112,12 +113,6 @@ constexpr std::string_view kInstalled[] = {
     "physicsnemo",
 };
 
-constexpr std::string_view kHomes[] = {"/home/", "/Users/", "\\Users\\"};
-
-bool IsNameCharacter(char c) {
-  return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '.' || c == '_' || c == '-' || c == '@' || c == '+';
-}
-
 template <size_t size>
 bool Contains(const std::string_view (&list)[size], std::string_view word) {
   return std::find(std::begin(list), std::end(list), word) != std::end(list);
@@ -166,27 +161,6 @@ PythonPath ShortenPythonPath(std::string_view path) {
       !first.empty() && first[0] != '<' && !Contains(kStandardLibrary, first) && !Contains(kInstalled, first);
   // An absolute path that is in none of the places above is the user's.
   if (path[0] == '/') result.is_user = true;
-  return result;
-}
-
-std::string HideHomes(std::string_view text) {
-  std::string result;
-  for (size_t i = 0; i < text.size();) {
-    size_t name = 0;
-    for (const std::string_view home : kHomes) {
-      if (text.substr(i, home.size()) == home) name = i + home.size();
-    }
-    size_t end = name;
-    while (name != 0 && end < text.size() && IsNameCharacter(text[end])) ++end;
-    if (end > name) {
-      // "C:\Users\ann": the drive goes too.
-      if (result.size() >= 2 && result.back() == ':') result.resize(result.size() - 2);
-      result += '~';
-      i = end;
-    } else {
-      result += text[i++];
-    }
-  }
   return result;
 }
 

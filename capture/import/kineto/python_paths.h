@@ -17,7 +17,4 @@ struct PythonPath {
 
 PythonPath ShortenPythonPath(std::string_view path);
 
-// Replaces the name behind /home/, /Users/ or C:\Users\ in any text: "/home/ann/x.py" -> "~/x.py".
-std::string HideHomes(std::string_view text);
-
 }  // namespace stallhound::capture

@@ -7,7 +7,7 @@
 
 #include "capture/import/kineto/kineto_event.h"
 #include "capture/import/kineto/lenient_json.h"
-#include "capture/import/kineto/python_paths.h"
+#include "capture/symbolize/source_paths.h"
 
 namespace stallhound::capture {
 namespace {
