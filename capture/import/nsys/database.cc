@@ -1,10 +1,12 @@
 #include "capture/import/nsys/database.h"
 
+#include <absl/strings/match.h>
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <array>
 #include <fstream>
+#include <thread>
 #include <utility>
 
 #include "base/status_macros.h"
@@ -13,6 +15,7 @@ namespace stallhound::capture::nsys {
 namespace {
 
 constexpr size_t kHeaderBytes = 100;
+constexpr char kRowid[] = "rowid";
 constexpr int kMaxValueBytes = 16 << 20;  // of one text; real exports hold kernel names of some kilobytes
 
 uint32_t BigEndian(const std::array<unsigned char, kHeaderBytes>& header, size_t offset, size_t size) {
@@ -61,49 +64,62 @@ std::string Uri(const std::filesystem::path& path) {
   return uri + "?immutable=1";
 }
 
+// A query read by one thread, in whatever order it says.
+class Cursor : public RowSource {
+ public:
+  explicit Cursor(SqliteStatement statement) : statement_(std::move(statement)) {}
+
+  RowSpan Next() override {
+    constexpr size_t kRows = 256;
+    // The rows before an error are given out, and then the error.
+    if (block_.code == SQLITE_ROW) {
+      block_.Fill(statement_.get(), kRows);
+    } else {
+      block_.row_count = 0;
+    }
+    return {&block_, 0, block_.row_count};
+  }
+
+ private:
+  SqliteStatement statement_;
+  RowBlock block_;
+};
+
 bool IsDamage(int code) { return (code & 0xff) == SQLITE_CORRUPT || (code & 0xff) == SQLITE_IOERR; }
 
 }  // namespace
 
-Rows::Rows(Database* database, sqlite3_stmt* statement, std::string table)
-    : database_(database), statement_(statement), table_(std::move(table)) {}
-
-Rows::Rows(Rows&& other) noexcept
-    : database_(other.database_),
-      statement_(std::exchange(other.statement_, nullptr)),
-      table_(std::move(other.table_)),
-      row_count_(other.row_count_),
-      status_(std::move(other.status_)) {}
-
-Rows::~Rows() { sqlite3_finalize(statement_); }
-
-bool Rows::Next() {
-  if (!status_.ok()) return false;
-  int code = sqlite3_step(statement_);
+bool Rows::NextSpan() {
+  if (is_at_end_) return false;
+  const RowSpan span = source_->Next();
+  int code = span.block->code;
+  row_count_ += static_cast<int64_t>(span.count);
   // A row takes more than one byte, so only pages that are linked twice can have more.
-  if (code == SQLITE_ROW && ++row_count_ > database_->file_bytes_) code = SQLITE_CORRUPT;
-  if (code == SQLITE_ROW) return true;
-  if (code == SQLITE_DONE) return false;
-  if (database_->partial_ && IsDamage(code)) {
-    database_->is_cut_ = true;
-    return false;
+  const bool is_too_much = row_count_ > database_->file_bytes_;
+  if (span.count > 0 && !is_too_much) {
+    block_ = span.block;
+    cells_ = block_->cells.data() + span.first * column_count_;
+    kinds_ = block_->kinds.data() + span.first * column_count_;
+    row_ = span.first;
+    end_row_ = span.first + span.count;
+    return true;
   }
-  status_ = database_->Error(fmt::format("reading row {} of table {}", row_count_ + 1, table_), code);
+  is_at_end_ = true;
+  if (is_too_much) code = SQLITE_CORRUPT;
+  if (code == SQLITE_DONE || database_->IsTolerated(code)) return false;
+  status_ = database_->Error(fmt::format("reading row {} of table {}", row_count_ + 1, table_), code,
+                             is_too_much ? "" : span.block->error);
   return false;
 }
 
-void Rows::Restart(int64_t parameter) {
-  sqlite3_reset(statement_);
-  sqlite3_bind_int64(statement_, 1, parameter);
-  row_count_ = 0;
-  status_ = absl::OkStatus();
-}
-
-std::optional<std::string_view> Rows::MaybeText(int column) const {
-  if (sqlite3_column_type(statement_, column) != SQLITE_TEXT) return std::nullopt;
-  const auto* text = reinterpret_cast<const char*>(sqlite3_column_text(statement_, column));
-  if (text == nullptr) return std::nullopt;
-  return std::string_view(text, static_cast<size_t>(sqlite3_column_bytes(statement_, column)));
+std::optional<std::string> TextLookup::Find(int64_t key) {
+  sqlite3_reset(statement_.get());
+  sqlite3_bind_int64(statement_.get(), 1, key);
+  RowBlock block;
+  block.Fill(statement_.get(), 1);
+  database_->IsTolerated(block.code);
+  if (block.row_count == 0 || block.kinds[0] != CellKind::kText) return std::nullopt;
+  return std::string(block.Text(block.cells[0]));
 }
 
 absl::StatusOr<std::unique_ptr<Database>> Database::Open(const std::filesystem::path& path, bool partial) {
@@ -114,30 +130,42 @@ absl::StatusOr<std::unique_ptr<Database>> Database::Open(const std::filesystem::
 
   auto database = std::unique_ptr<Database>(new Database());
   database->name_ = path.filename().string();
+  database->uri_ = Uri(path);
   database->partial_ = partial;
   database->is_cut_ = is_cut;
   database->file_bytes_ = file_bytes;
-  const int code = sqlite3_open_v2(Uri(path).c_str(), &database->handle_,
-                                   SQLITE_OPEN_READONLY | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_URI, nullptr);
-  if (code != SQLITE_OK) return database->Error("opening it", code);
-  // The file is foreign: nothing in its schema may run, and no value may ask for all memory.
-  sqlite3_db_config(database->handle_, SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0, nullptr);
-  sqlite3_db_config(database->handle_, SQLITE_DBCONFIG_DEFENSIVE, partial ? 0 : 1, nullptr);
-  // Nothing is written (the connection is read-only): with this SQLite opens a file that is shorter than its header
-  // says.
-  sqlite3_db_config(database->handle_, SQLITE_DBCONFIG_WRITABLE_SCHEMA, partial ? 1 : 0, nullptr);
-  sqlite3_limit(database->handle_, SQLITE_LIMIT_LENGTH, kMaxValueBytes);
+  SH_ASSIGN_OR_RETURN(database->connection_, database->Connect());
   SH_RETURN_IF_ERROR(database->ReadSchema());
   return database;
 }
 
-Database::~Database() { sqlite3_close(handle_); }
+absl::StatusOr<SqliteConnection> Database::Connect() const {
+  sqlite3* raw = nullptr;
+  const int code =
+      sqlite3_open_v2(uri_.c_str(), &raw, SQLITE_OPEN_READONLY | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_URI, nullptr);
+  SqliteConnection connection(raw);
+  if (code != SQLITE_OK) return Error("opening it", code, raw != nullptr ? sqlite3_errmsg(raw) : "");
+  // The file is foreign: nothing in its schema may run, and no value may ask for all memory.
+  sqlite3_db_config(raw, SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0, nullptr);
+  sqlite3_db_config(raw, SQLITE_DBCONFIG_DEFENSIVE, partial_ ? 0 : 1, nullptr);
+  // Nothing is written (the connection is read-only): with this SQLite opens a file that is shorter than its header
+  // says.
+  sqlite3_db_config(raw, SQLITE_DBCONFIG_WRITABLE_SCHEMA, partial_ ? 1 : 0, nullptr);
+  sqlite3_limit(raw, SQLITE_LIMIT_LENGTH, kMaxValueBytes);
+  if (const int added = AddTakeRows(raw); added != SQLITE_OK) return Error("opening it", added, sqlite3_errmsg(raw));
+  return connection;
+}
 
-absl::Status Database::Error(std::string_view action, int code) const {
-  const std::string text = fmt::format(
-      "reading the Nsight Systems export '{}': {}: {}", name_, action,
-      handle_ != nullptr && sqlite3_errcode(handle_) == (code & 0xff) ? sqlite3_errmsg(handle_) : sqlite3_errstr(code));
+absl::Status Database::Error(std::string_view action, int code, std::string_view cause) const {
+  const std::string text = fmt::format("reading the Nsight Systems export '{}': {}: {}", name_, action,
+                                       cause.empty() ? sqlite3_errstr(code) : cause);
   return IsDamage(code) || (code & 0xff) == SQLITE_NOTADB ? absl::DataLossError(text) : absl::InternalError(text);
+}
+
+bool Database::IsTolerated(int code) {
+  if (!partial_ || !IsDamage(code)) return false;
+  is_cut_ = true;
+  return true;
 }
 
 absl::Status Database::ReadSchema() {
@@ -145,11 +173,8 @@ absl::Status Database::ReadSchema() {
   constexpr char kSql[] =
       "SELECT m.name, p.name, p.pk, p.type FROM sqlite_master m, pragma_table_info(m.name) p "
       "WHERE m.type = 'table' AND m.rootpage > 0 ORDER BY m.name, p.cid";
-  sqlite3_stmt* statement = nullptr;
-  if (const int code = sqlite3_prepare_v2(handle_, kSql, -1, &statement, nullptr); code != SQLITE_OK) {
-    return Error("reading its schema", code);
-  }
-  Rows rows(this, statement, "sqlite_master");
+  SH_ASSIGN_OR_RETURN(SqliteStatement statement, Prepare(kSql, "reading its schema"));
+  Rows rows(this, std::make_unique<Cursor>(std::move(statement)), 4, "sqlite_master");
   while (rows.Next()) {
     const std::optional<std::string_view> table = rows.MaybeText(0);
     const std::optional<std::string_view> column = rows.MaybeText(1);
@@ -158,6 +183,13 @@ absl::Status Database::ReadSchema() {
     columns_[std::string(*table)].push_back({std::string(*column), is_key});
   }
   return rows.status();
+}
+
+absl::StatusOr<SqliteStatement> Database::Prepare(const std::string& sql, std::string_view action) const {
+  sqlite3_stmt* raw = nullptr;
+  const int code = sqlite3_prepare_v2(connection_.get(), sql.c_str(), -1, &raw, nullptr);
+  if (code != SQLITE_OK) return Error(action, code, sqlite3_errmsg(connection_.get()));
+  return SqliteStatement(raw);
 }
 
 bool Database::Has(std::string_view table, std::string_view column) const {
@@ -186,20 +218,97 @@ std::vector<std::string> Database::Tables() const {
   return names;
 }
 
+std::optional<RowidRange> Database::Rowids(std::string_view table) const {
+  // A partial read wants all rows before the damage, in whatever page it is.
+  if (partial_) return std::nullopt;
+  for (const Column& column : columns_.find(table)->second) {
+    if (absl::EqualsIgnoreCase(column.name, kRowid)) return std::nullopt;
+  }
+  const std::string sql =
+      fmt::format("SELECT (SELECT min(rowid) FROM {0}), (SELECT max(rowid) FROM {0})", Quoted(table));
+  const absl::StatusOr<SqliteStatement> statement = Prepare(sql, "");
+  if (!statement.ok()) return std::nullopt;  // a table without rowids
+  RowBlock block;
+  block.Fill(statement->get(), 1);
+  if (block.row_count == 0 || block.kinds[0] != CellKind::kInteger) return std::nullopt;
+  const RowidRange range = {block.cells[0], block.cells[1]};
+  // Exports count their rows; a file with few rows far apart would be all gaps.
+  const uint64_t size = static_cast<uint64_t>(range.last) - static_cast<uint64_t>(range.first);
+  return size < static_cast<uint64_t>(file_bytes_) ? std::optional(range) : std::nullopt;
+}
+
+std::optional<std::vector<RowidRange>> Database::SortedRuns(std::string_view table,
+                                                            std::span<const char* const> columns,
+                                                            std::string_view where, RowOrder order) {
+  constexpr size_t kMaxRuns = 64;
+  const auto [known, is_new] = sorted_runs_.try_emplace(std::string(table));
+  if (!is_new) return known->second;
+  const char* const keys[] = {columns[0], columns[1], kRowid};
+  absl::StatusOr<Rows> rows = Select(table, keys, where);
+  const std::optional<RowidRange> all = Rowids(table);
+  if (!rows.ok() || !all) return std::nullopt;
+  std::vector<RowidRange> runs = {*all};
+  std::pair<int64_t, int64_t> last = {INT64_MIN, INT64_MAX};
+  while (rows->Next()) {
+    const std::pair<int64_t, int64_t> row = {rows->MaybeInt(0).value_or(INT64_MIN),
+                                             rows->MaybeInt(1).value_or(INT64_MIN)};
+    const bool is_tie_broken = order == RowOrder::kByStartLongestFirst && row.first == last.first;
+    if (row.first < last.first || (is_tie_broken && row.second > last.second)) {
+      if (runs.size() == kMaxRuns) return std::nullopt;
+      runs.back().last = rows->Int(2) - 1;
+      runs.push_back({rows->Int(2), all->last});
+    }
+    last = row;
+  }
+  if (rows->status().ok()) known->second = std::move(runs);
+  return known->second;
+}
+
+absl::StatusOr<Rows> Database::Scan(ScanPlan plan, std::string_view table) {
+  if (helpers_ == nullptr) {
+    constexpr unsigned kMaxHelpers = 3;  // more would wait for the reader
+    helpers_ = std::make_shared<Helpers>();
+    for (unsigned i = 1; i < std::min(std::thread::hardware_concurrency(), kMaxHelpers + 1); ++i) {
+      absl::StatusOr<SqliteConnection> helper = Connect();
+      if (helper.ok()) helpers_->push_back(*std::move(helper));
+    }
+  }
+  SH_ASSIGN_OR_RETURN(SqliteStatement statement, Prepare(plan.sql, fmt::format("preparing to read table {}", table)));
+  const size_t column_count = plan.column_count;
+  const bool is_free = helpers_.use_count() == 1;  // no other scan uses them
+  auto scan = std::make_unique<TableScan>(std::move(plan), std::move(statement), is_free ? helpers_ : nullptr);
+  return Rows(this, std::move(scan), column_count, std::string(table));
+}
+
 absl::StatusOr<Rows> Database::Select(std::string_view table, std::span<const char* const> columns,
-                                      std::string_view tail) {
+                                      std::string_view where, RowOrder order) {
   if (!Has(table)) return absl::NotFoundError(fmt::format("reading '{}': it has no table {}", name_, table));
-  std::string sql = "SELECT ";
+  std::string values;
   for (size_t i = 0; i < columns.size(); ++i) {
-    if (i > 0) sql += ", ";
-    sql += Has(table, columns[i]) ? Quoted(columns[i]) : "NULL";
+    if (i > 0) values += ", ";
+    values += Has(table, columns[i]) || columns[i] == std::string_view(kRowid) ? Quoted(columns[i]) : "NULL";
   }
   // An index would give rows in its own order, and another order to another list of columns.
-  sql += fmt::format(" FROM {} NOT INDEXED {}", Quoted(table), tail);
-  sqlite3_stmt* statement = nullptr;
-  const int code = sqlite3_prepare_v2(handle_, sql.c_str(), -1, &statement, nullptr);
-  if (code != SQLITE_OK) return Error(fmt::format("preparing to read table {}", table), code);
-  return Rows(this, statement, std::string(table));
+  std::string from = fmt::format(" FROM {} NOT INDEXED", Quoted(table));
+  if (!where.empty()) from += fmt::format(" WHERE ({})", where);
+
+  if (const std::optional<RowidRange> all = Rowids(table)) {
+    std::optional<std::vector<RowidRange>> runs = std::vector{*all};
+    if (order != RowOrder::kStorage) runs = SortedRuns(table, columns, where, order);
+    std::string sql = fmt::format("SELECT {}({}){} {} rowid BETWEEN ?1 AND ?2", kTakeRows, values, from,
+                                  where.empty() ? "WHERE" : "AND");
+    if (runs) return Scan({std::move(sql), columns.size(), *std::move(runs), order}, table);
+  }
+  const char* by = order == RowOrder::kStorage ? "" : order == RowOrder::kByStart ? "ORDER BY 1" : "ORDER BY 1, 2 DESC";
+  SH_ASSIGN_OR_RETURN(SqliteStatement statement, Prepare(fmt::format("SELECT {}{} {}", values, from, by),
+                                                         fmt::format("preparing to read table {}", table)));
+  return Rows(this, std::make_unique<Cursor>(std::move(statement)), columns.size(), std::string(table));
+}
+
+absl::StatusOr<TextLookup> Database::SelectTexts(std::string_view table, const char* key, const char* column) {
+  const std::string sql = fmt::format("SELECT {} FROM {} WHERE {} = ?1", Quoted(column), Quoted(table), Quoted(key));
+  SH_ASSIGN_OR_RETURN(SqliteStatement statement, Prepare(sql, fmt::format("preparing to read table {}", table)));
+  return TextLookup(this, std::move(statement));
 }
 
 }  // namespace stallhound::capture::nsys

@@ -6,7 +6,6 @@
 
 #include <absl/status/status.h>
 #include <absl/status/statusor.h>
-#include <sqlite3.h>
 
 #include <cstdint>
 #include <filesystem>
@@ -16,7 +15,12 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
+
+#include "capture/file/sqlite.h"
+#include "capture/import/nsys/row_block.h"
+#include "capture/import/nsys/table_scan.h"
 
 namespace stallhound::capture::nsys {
 
@@ -25,22 +29,18 @@ class Database;
 // The rows of one query. `while (rows.Next()) {...}`, then status(). Columns are numbered as in the query.
 class Rows {
  public:
-  Rows(Rows&& other) noexcept;
-  Rows& operator=(Rows&&) = delete;
-  ~Rows();
-
   // False at the end or on an error. In a partial read damage is an end, noted in the database.
-  bool Next();
+  bool Next() {
+    if (++row_ >= end_row_) return NextSpan();
+    cells_ += column_count_;
+    kinds_ += column_count_;
+    return true;
+  }
   const absl::Status& status() const { return status_; }
-  // Runs the query again with ?1 = `parameter`.
-  void Restart(int64_t parameter);
 
-  bool IsInt(int column) const { return sqlite3_column_type(statement_, column) == SQLITE_INTEGER; }
+  bool IsInt(int column) const { return kinds_[column] == CellKind::kInteger; }
   std::optional<int64_t> MaybeInt(int column) const {
-    // One look-up of the column: SQLite's typed accessors would each take their own. Nobody else uses the connection.
-    sqlite3_value* value = sqlite3_column_value(statement_, column);
-    if (sqlite3_value_type(value) != SQLITE_INTEGER) return std::nullopt;
-    return sqlite3_value_int64(value);
+    return IsInt(column) ? std::optional(cells_[column]) : std::nullopt;
   }
   // 0 where the value is no integer.
   int64_t Int(int column) const { return MaybeInt(column).value_or(0); }
@@ -55,24 +55,48 @@ class Rows {
     return value && *value >= 0 && *value < 0xffffffff ? std::optional(static_cast<uint32_t>(*value)) : std::nullopt;
   }
   // Valid until the next row; nullopt where the value is no text.
-  std::optional<std::string_view> MaybeText(int column) const;
+  std::optional<std::string_view> MaybeText(int column) const {
+    return kinds_[column] == CellKind::kText ? std::optional(block_->Text(cells_[column])) : std::nullopt;
+  }
 
  private:
   friend class Database;
-  Rows(Database* database, sqlite3_stmt* statement, std::string table);
+  Rows(Database* database, std::unique_ptr<RowSource> source, size_t column_count, std::string table)
+      : database_(database), source_(std::move(source)), column_count_(column_count), table_(std::move(table)) {}
+  bool NextSpan();
 
   Database* database_;
-  sqlite3_stmt* statement_;
+  std::unique_ptr<RowSource> source_;
+  const RowBlock* block_ = nullptr;
+  const int64_t* cells_ = nullptr;  // of the row
+  const CellKind* kinds_ = nullptr;
+  size_t column_count_;
+  size_t row_ = 0;  // in the block
+  size_t end_row_ = 0;
+  bool is_at_end_ = false;
   std::string table_;
   int64_t row_count_ = 0;
   absl::Status status_;
+};
+
+// Texts of a table by its key. Refers to the database.
+class TextLookup {
+ public:
+  // nullopt: no such key, no text, or damage.
+  std::optional<std::string> Find(int64_t key);
+
+ private:
+  friend class Database;
+  TextLookup(Database* database, SqliteStatement statement) : database_(database), statement_(std::move(statement)) {}
+
+  Database* database_;
+  SqliteStatement statement_;
 };
 
 class Database {
  public:
   // Errors: InvalidArgument (no SQLite database), DataLoss (shorter than its header says, unless `partial`; damaged).
   static absl::StatusOr<std::unique_ptr<Database>> Open(const std::filesystem::path& path, bool partial);
-  ~Database();
   Database(const Database&) = delete;
   Database& operator=(const Database&) = delete;
 
@@ -85,34 +109,51 @@ class Database {
   bool IsKey(std::string_view table, std::string_view column) const;
   std::vector<std::string> Tables() const;
 
-  // Reads `columns` of `table` in storage order, or as `tail` says ("ORDER BY ..."). A column that the table has not is
-  // NULL in every row. Errors: NotFound (no such table), DataLoss.
-  absl::StatusOr<Rows> Select(std::string_view table, std::span<const char* const> columns, std::string_view tail = "");
+  // Reads `columns` of `table`, those rows for which the SQL condition `where` holds (empty: all). A column that the
+  // table has not is NULL in every row. Cost: one pass in storage order; in another order a pass more over two columns
+  // where the table consists of few sorted runs, else a sort by SQLite. Errors: NotFound (no such table), DataLoss.
+  absl::StatusOr<Rows> Select(std::string_view table, std::span<const char* const> columns, std::string_view where = "",
+                              RowOrder order = RowOrder::kStorage);
   absl::StatusOr<Rows> Select(std::string_view table, std::initializer_list<const char*> columns,
-                              std::string_view tail = "") {
-    return Select(table, std::span(columns.begin(), columns.size()), tail);
+                              std::string_view where = "", RowOrder order = RowOrder::kStorage) {
+    return Select(table, std::span(columns.begin(), columns.size()), where, order);
   }
+  // The texts in `column` of a table by its `key`. Errors: those of Select.
+  absl::StatusOr<TextLookup> SelectTexts(std::string_view table, const char* key, const char* column);
 
   // A partial read has met damage.
   bool is_cut() const { return is_cut_; }
 
  private:
   friend class Rows;
+  friend class TextLookup;
   struct Column {
     std::string name;
     bool is_key;
   };
 
   Database() = default;
+  absl::StatusOr<SqliteConnection> Connect() const;
+  absl::StatusOr<SqliteStatement> Prepare(const std::string& sql, std::string_view action) const;
   absl::Status ReadSchema();
-  absl::Status Error(std::string_view action, int code) const;
+  absl::Status Error(std::string_view action, int code, std::string_view cause) const;
+  // Notes damage in a partial read.
+  bool IsTolerated(int code);
+  std::optional<RowidRange> Rowids(std::string_view table) const;
+  // The fewest ranges of rowids in each of which the rows are in order; nullopt if there are many.
+  std::optional<std::vector<RowidRange>> SortedRuns(std::string_view table, std::span<const char* const> columns,
+                                                    std::string_view where, RowOrder order);
+  absl::StatusOr<Rows> Scan(ScanPlan plan, std::string_view table);
 
   std::string name_;
-  sqlite3* handle_ = nullptr;
+  std::string uri_;
+  SqliteConnection connection_;
+  std::shared_ptr<Helpers> helpers_;  // opened at the first scan
   bool partial_ = false;
   bool is_cut_ = false;
   int64_t file_bytes_ = 0;
   std::map<std::string, std::vector<Column>, std::less<>> columns_;
+  std::map<std::string, std::optional<std::vector<RowidRange>>, std::less<>> sorted_runs_;  // by table
 };
 
 }  // namespace stallhound::capture::nsys

@@ -11,7 +11,7 @@ absl::StatusOr<CallRows> CallRows::Open(Database& database, Identities& identiti
   SH_ASSIGN_OR_RETURN(
       Rows rows, database.Select(kRuntimeTable,
                                  {"start", "end", "globalTid", "correlationId", "nameId", "returnValue", "callchainId"},
-                                 sort ? "ORDER BY 1, 2 DESC" : ""));
+                                 "", sort ? RowOrder::kByStartLongestFirst : RowOrder::kStorage));
   return CallRows(std::move(rows), identities, names);
 }
 
@@ -60,11 +60,11 @@ bool CallRows::Next(CallRow& row) {
 }
 
 absl::StatusOr<GpuRows> GpuRows::Open(Database& database, Identities& identities, const char* table,
-                                      std::initializer_list<const char*> extra_columns, bool sort) {
+                                      std::span<const char* const> extra_columns, bool sort) {
   std::vector<const char*> columns = {"start",    "end",           "deviceId", "contextId",
                                       "streamId", "correlationId", "globalPid"};
-  columns.insert(columns.end(), extra_columns);
-  SH_ASSIGN_OR_RETURN(Rows rows, database.Select(table, columns, sort ? "ORDER BY 1" : ""));
+  columns.insert(columns.end(), extra_columns.begin(), extra_columns.end());
+  SH_ASSIGN_OR_RETURN(Rows rows, database.Select(table, columns, "", sort ? RowOrder::kByStart : RowOrder::kStorage));
   return GpuRows(std::move(rows), identities);
 }
 

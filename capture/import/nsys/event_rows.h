@@ -7,6 +7,8 @@
 
 #include <cstdint>
 #include <optional>
+#include <span>
+#include <utility>
 #include <vector>
 
 #include "capture/import/nsys/database.h"
@@ -33,8 +35,8 @@ inline constexpr int64_t kNvtxThreadName = 39;
 inline constexpr int64_t kNvtxPushPop = 59;
 inline constexpr int64_t kNvtxStartEnd = 60;
 inline constexpr int64_t kNvtxDomain = 75;
-inline constexpr char kNvtxRanges[] = "WHERE eventType IN (34, 59, 60)";
-inline constexpr char kNvtxNames[] = "WHERE eventType IN (33, 39, 75)";
+inline constexpr char kNvtxRanges[] = "eventType IN (34, 59, 60)";
+inline constexpr char kNvtxNames[] = "eventType IN (33, 39, 75)";
 
 // Nanoseconds of a century and more; what lies outside is damage, and differences would overflow.
 inline constexpr int64_t kTimeLimitNs = int64_t{1} << 62;
@@ -110,7 +112,11 @@ class GpuRows {
   static constexpr int kFirstExtra = 7;
 
   static absl::StatusOr<GpuRows> Open(Database& database, Identities& identities, const char* table,
-                                      std::initializer_list<const char*> extra_columns, bool sort);
+                                      std::span<const char* const> extra_columns, bool sort);
+  static absl::StatusOr<GpuRows> Open(Database& database, Identities& identities, const char* table,
+                                      std::initializer_list<const char*> extra_columns, bool sort) {
+    return Open(database, identities, table, std::span(extra_columns.begin(), extra_columns.size()), sort);
+  }
 
   // `needs_stream`: rows without device or stream are not usable.
   bool Next(GpuRow& row, bool needs_stream = true);

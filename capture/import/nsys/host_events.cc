@@ -62,7 +62,7 @@ void FillRangeName(const EventContext& context, const Rows& rows, RangeRow& row)
   if (stored) text = context.names.Text(*stored);
   const std::string_view name = OperatorName(text.value_or(""));
   if (text && name.size() < text->size()) row.kind = RangeKind::kOperator;
-  row.name = stored && name.size() == text->size() ? *stored : context.names.Intern(std::string(name));
+  row.name = stored && name.size() == text->size() ? *stored : context.names.Intern(name);
 }
 
 absl::Status AddOverheads(const EventContext& context, const char* table, std::vector<OverheadRow>& result) {
@@ -107,7 +107,7 @@ absl::Status EmitRanges(const EventContext& context, CaptureVisitor& visitor) {
       context.database.Select(kNvtxTable,
                               {"start", "end", "eventType", "globalTid", "text", "textId", "domainId", "category",
                                "int64Value", "uint64Value", "int32Value", "uint32Value"},
-                              std::string(kNvtxRanges) + (context.survey.ranges.is_sorted ? "" : " ORDER BY 1")));
+                              kNvtxRanges, context.survey.ranges.is_sorted ? RowOrder::kStorage : RowOrder::kByStart));
   Emitter<RangeBatch> emitter(visitor);
   RangeLabels labels(context.survey);
   while (rows.Next()) {

@@ -15,14 +15,11 @@ ApiLayer LayerOf(std::string_view api) { return api.starts_with("cuda") ? ApiLay
 std::optional<std::string> Names::Load(int64_t name_id) {
   if (database_.IsKey(kTable, "id")) {
     if (!lookup_) {
-      absl::StatusOr<Rows> rows = database_.Select(kTable, {"value"}, "WHERE id = ?1");
-      if (!rows.ok()) return std::nullopt;
-      lookup_.emplace(*std::move(rows));
+      absl::StatusOr<TextLookup> lookup = database_.SelectTexts(kTable, "id", "value");
+      if (!lookup.ok()) return std::nullopt;
+      lookup_.emplace(*std::move(lookup));
     }
-    lookup_->Restart(name_id);
-    if (!lookup_->Next()) return std::nullopt;
-    const std::optional<std::string_view> text = lookup_->MaybeText(0);
-    return text ? std::optional<std::string>(*text) : std::nullopt;
+    return lookup_->Find(name_id);
   }
   if (!is_loaded_) {
     is_loaded_ = true;

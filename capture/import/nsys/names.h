@@ -43,7 +43,7 @@ class Names {
 
   Database& database_;
   StringTable& strings_;
-  std::optional<Rows> lookup_;
+  std::optional<TextLookup> lookup_;
   bool is_loaded_ = false;  // StringIds has no key: all of it was read
   absl::flat_hash_map<int64_t, std::string> unkeyed_;
   absl::flat_hash_map<int64_t, std::optional<StringId>> found_;

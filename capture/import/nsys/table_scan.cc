@@ -1,0 +1,185 @@
+#include "capture/import/nsys/table_scan.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace stallhound::capture::nsys {
+namespace {
+
+// Shorter ones cost more hand-overs: with 2048 rows the counts of 3 million events took 12% longer on two cores.
+constexpr size_t kChunkRows = 8192;
+constexpr int64_t kMinChunkRows = 1024;
+constexpr size_t kChunksAhead = 8;
+
+// True if the row at cell `a_cell` must come before that at `b_cell`. A start that is no integer comes first.
+bool Precedes(RowOrder order, const RowBlock& a, size_t a_cell, const RowBlock& b, size_t b_cell) {
+  const auto value = [](const RowBlock& block, size_t cell) {
+    return block.kinds[cell] == CellKind::kInteger ? block.cells[cell] : INT64_MIN;
+  };
+  const int64_t a_start = value(a, a_cell);
+  const int64_t b_start = value(b, b_cell);
+  if (a_start != b_start || order != RowOrder::kByStartLongestFirst) return a_start < b_start;
+  return value(a, a_cell + 1) > value(b, b_cell + 1);
+}
+
+thread_local RowBlock* taking_block = nullptr;  // of the scan that this thread steps
+
+void TakeRow(sqlite3_context* context, int count, sqlite3_value** values) {
+  // There is one row of a rowid, unless pages are linked twice.
+  if (taking_block->row_count == kChunkRows) return sqlite3_result_error_code(context, SQLITE_CORRUPT);
+  taking_block->AddRow({values, static_cast<size_t>(count)});
+  if (taking_block->texts.size() > RowBlock::kMaxTextBytes) sqlite3_result_error_toobig(context);
+}
+
+void EndRows(sqlite3_context* context) { sqlite3_result_null(context); }
+
+}  // namespace
+
+int AddTakeRows(sqlite3* connection) {
+  return sqlite3_create_function_v2(connection, kTakeRows, -1, SQLITE_UTF8 | SQLITE_DIRECTONLY, nullptr, nullptr,
+                                    TakeRow, EndRows, nullptr);
+}
+
+TableScan::TableScan(ScanPlan plan, SqliteStatement statement, std::shared_ptr<const Helpers> helpers)
+    : plan_(std::move(plan)),
+      statement_(std::move(statement)),
+      helpers_(std::move(helpers)),
+      chunk_rows_(std::max(kMinChunkRows, static_cast<int64_t>(kChunkRows / plan_.runs.size()))),
+      runs_(plan_.runs.size()) {
+  const size_t chunks_ahead = std::max<size_t>(2, kChunksAhead / runs_.size());
+  int64_t row_count = 0;
+  for (size_t i = 0; i < runs_.size(); ++i) {
+    runs_[i].rest = plan_.runs[i];
+    row_count += plan_.runs[i].last - plan_.runs[i].first;
+  }
+  for (size_t i = 0; i < chunks_ahead; ++i) {
+    for (Run& run : runs_) Request(run, std::make_unique<Chunk>());
+  }
+  if (helpers_ == nullptr || row_count <= 2 * kMinChunkRows) return;
+  for (const SqliteConnection& helper : *helpers_) {
+    threads_.emplace_back([this, connection = helper.get()] { Help(connection); });
+  }
+}
+
+TableScan::~TableScan() {
+  {
+    const std::lock_guard lock(mutex_);
+    is_ending_ = true;
+  }
+  has_request_.notify_all();
+  for (std::thread& thread : threads_) thread.join();
+}
+
+void TableScan::Request(Run& run, std::unique_ptr<Chunk> chunk) {
+  if (!run.has_rest) return;
+  chunk->range = run.rest;
+  chunk->is_done = false;
+  if (run.rest.last - run.rest.first >= chunk_rows_) {
+    chunk->range.last = run.rest.first + chunk_rows_ - 1;
+    run.rest.first = chunk->range.last + 1;
+  } else {
+    run.has_rest = false;
+  }
+  {
+    const std::lock_guard lock(mutex_);
+    requests_.push_back(chunk.get());
+  }
+  has_request_.notify_one();
+  run.chunks.push_back(std::move(chunk));
+}
+
+void TableScan::Decode(sqlite3_stmt* statement, Chunk& chunk) {
+  sqlite3_bind_int64(statement, 1, chunk.range.first);
+  sqlite3_bind_int64(statement, 2, chunk.range.last);
+  taking_block = &chunk.block;
+  chunk.block.Clear();
+  // At once: growing with the rows would touch twice the memory.
+  const auto max_rows = static_cast<size_t>(chunk.range.last - chunk.range.first + 1);
+  chunk.block.cells.resize(std::max(chunk.block.cells.size(), max_rows * plan_.column_count));
+  chunk.block.kinds.resize(chunk.block.cells.size());
+  const int code = sqlite3_step(statement);
+  chunk.block.code = code == SQLITE_ROW ? SQLITE_DONE : code;
+  if (code != SQLITE_ROW) chunk.block.error = sqlite3_errmsg(sqlite3_db_handle(statement));
+  sqlite3_reset(statement);
+}
+
+void TableScan::Help(sqlite3* connection) {
+  const absl::StatusOr<SqliteStatement> statement = PrepareSql(connection, plan_.sql);
+  if (!statement.ok()) return;  // the reader does it all
+  std::unique_lock lock(mutex_);
+  while (true) {
+    has_request_.wait(lock, [this] { return is_ending_ || !requests_.empty(); });
+    if (is_ending_) return;
+    Chunk& chunk = *requests_.front();
+    requests_.pop_front();
+    lock.unlock();
+    Decode(statement->get(), chunk);
+    lock.lock();
+    chunk.is_done = true;
+    has_block_.notify_one();
+  }
+}
+
+const RowBlock* TableScan::Front(Run& run) {
+  while (!run.chunks.empty()) {
+    Chunk& chunk = *run.chunks.front();
+    std::unique_lock lock(mutex_);
+    while (!chunk.is_done) {
+      if (requests_.empty()) {
+        has_block_.wait(lock);
+        continue;
+      }
+      Chunk& other = *requests_.front();
+      requests_.pop_front();
+      lock.unlock();
+      Decode(statement_.get(), other);
+      lock.lock();
+      other.is_done = true;
+    }
+    lock.unlock();
+    if (run.next_row < chunk.block.row_count || chunk.block.code != SQLITE_DONE) return &chunk.block;
+    run.next_row = 0;
+    std::unique_ptr<Chunk> read = std::move(run.chunks.front());
+    run.chunks.pop_front();
+    Request(run, std::move(read));
+  }
+  return nullptr;
+}
+
+RowSpan TableScan::Next() {
+  struct Candidate {
+    const RowBlock* block = nullptr;
+    size_t run = 0;
+  };
+  const auto precedes = [&](const Candidate& a, size_t a_row, const Candidate& b) {
+    const size_t b_row = runs_[b.run].next_row;
+    const size_t columns = plan_.column_count;
+    if (Precedes(plan_.order, *a.block, a_row * columns, *b.block, b_row * columns)) return true;
+    return a.run < b.run && !Precedes(plan_.order, *b.block, b_row * columns, *a.block, a_row * columns);
+  };
+  Candidate first;
+  Candidate second;
+  for (size_t i = 0; i < runs_.size(); ++i) {
+    const Candidate candidate = {Front(runs_[i]), i};
+    if (candidate.block == nullptr) continue;
+    if (runs_[i].next_row == candidate.block->row_count) return {candidate.block, 0, 0};
+    if (first.block == nullptr || precedes(candidate, runs_[i].next_row, first)) {
+      second = std::exchange(first, candidate);
+    } else if (second.block == nullptr || precedes(candidate, runs_[i].next_row, second)) {
+      second = candidate;
+    }
+  }
+  if (first.block == nullptr) {
+    end_.code = SQLITE_DONE;
+    return {&end_, 0, 0};
+  }
+  Run& run = runs_[first.run];
+  RowSpan span = {first.block, run.next_row, 1};
+  const size_t row_count = first.block->row_count;
+  if (second.block == nullptr) span.count = row_count - span.first;
+  while (span.first + span.count < row_count && precedes(first, span.first + span.count, second)) ++span.count;
+  run.next_row += span.count;
+  return span;
+}
+
+}  // namespace stallhound::capture::nsys
