@@ -38,73 +38,7 @@ std::optional<uint64_t> GraphId(const Rows& rows, int column) {
   return id && *id > 0 ? id : std::nullopt;
 }
 
-ApiClass ClassOf(const EventContext& context, const IndexedCall& call) { return context.survey.class_of_api[call.api]; }
-
-absl::StatusOr<GpuRows> OpenKernels(const EventContext& context, bool sort) {
-  return GpuRows::Open(
-      context.database, context.survey.identities, kKernelTable,
-      {"demangledName", "shortName", "mangledName", "gridX", "gridY", "gridZ", "blockX", "blockY", "blockZ",
-       "registersPerThread", "staticSharedMemory", "dynamicSharedMemory", "graphNodeId", "graphId"},
-      sort);
-}
-constexpr int kKernelGraphNode = kExtra + 12;
-constexpr int kKernelGraph = kExtra + 13;
-
-Shapes::Key ShapeOf(const Rows& rows) {
-  constexpr int kNameColumns = 3;
-  Shapes::Key key;
-  key[0] = Shapes::kAbsent;
-  for (int i = 0; i < kNameColumns && key[0] == Shapes::kAbsent; ++i) {
-    key[0] = rows.MaybeInt(kExtra + i).value_or(Shapes::kAbsent);
-  }
-  for (size_t i = 1; i < key.size(); ++i) {
-    key[i] = rows.MaybeInt(kExtra + kNameColumns - 1 + static_cast<int>(i)).value_or(Shapes::kAbsent);
-  }
-  return key;
-}
-
 }  // namespace
-
-uint32_t Shapes::Id(const Key& key) {
-  if (last_id_ != UINT32_MAX && key == last_key_) return last_id_;
-  const auto [it, is_new] = ids_.try_emplace(key, static_cast<uint32_t>(keys_.size()));
-  if (is_new) keys_.push_back(key);
-  last_key_ = key;
-  last_id_ = it->second;
-  return it->second;
-}
-
-absl::Status Shapes::Emit(Names& names, CaptureVisitor& visitor) const {
-  const auto known = [](int64_t value) { return value == kAbsent ? std::nullopt : std::optional(value); };
-  Emitter<KernelShapeBatch> emitter(visitor);
-  for (size_t i = 0; i < keys_.size(); ++i) {
-    const Key& key = keys_[i];
-    const std::optional<StringId> name = key[0] == kAbsent ? std::nullopt : names.Find(key[0]);
-    KernelShapeRow row;
-    row.kernel_shape_id = static_cast<uint32_t>(i);
-    row.name = name ? *name : names.Intern("unknown");
-    row.grid_x = known(key[1]);
-    row.grid_y = known(key[2]);
-    row.grid_z = known(key[3]);
-    row.block_x = known(key[4]);
-    row.block_y = known(key[5]);
-    row.block_z = known(key[6]);
-    row.registers_per_thread = known(key[7]);
-    row.static_shared_bytes = known(key[8]);
-    row.dynamic_shared_bytes = known(key[9]);
-    SH_RETURN_IF_ERROR(emitter.Add(row));
-  }
-  return emitter.Flush();
-}
-
-absl::Status CollectShapes(const EventContext& context) {
-  if (context.shapes.is_complete || !context.survey.kernels.is_present) return absl::OkStatus();
-  SH_ASSIGN_OR_RETURN(GpuRows rows, OpenKernels(context, false));
-  GpuRow from;
-  while (rows.Next(from)) context.shapes.Id(ShapeOf(rows.rows()));
-  context.shapes.is_complete = true;
-  return rows.status();
-}
 
 absl::Status EmitHostCalls(const EventContext& context, CaptureVisitor& visitor) {
   const TableSurvey& table = context.survey.runtime;
@@ -133,16 +67,23 @@ absl::Status EmitHostCalls(const EventContext& context, CaptureVisitor& visitor)
 }
 
 absl::Status EmitKernels(const EventContext& context, CaptureVisitor& visitor) {
-  if (!context.survey.kernels.is_present) return absl::OkStatus();
-  SH_ASSIGN_OR_RETURN(GpuRows rows, OpenKernels(context, !context.survey.kernels.is_sorted));
+  const TableSurvey& table = context.survey.kernels;
+  if (!table.is_present) return absl::OkStatus();
+  std::vector<const char*> columns = {"graphNodeId", "graphId"};
+  constexpr int kShape = kExtra + 2;
+  // In storage order the survey's shapes can be used, and their ten columns need not be read again.
+  if (!table.is_sorted) columns.insert(columns.end(), std::begin(Shapes::kColumns), std::end(Shapes::kColumns));
+  SH_ASSIGN_OR_RETURN(GpuRows rows, GpuRows::Open(context.database, context.survey.identities, kKernelTable, columns,
+                                                  !table.is_sorted));
   Emitter<KernelBatch> emitter(visitor);
   GpuRow from;
-  while (rows.Next(from)) {
+  for (int64_t i = 0; i < table.row_count && rows.Next(from); ++i) {
     KernelRow row;
     FillGpuWork(context, from, row);
-    row.kernel_shape_id = context.shapes.Id(ShapeOf(rows.rows()));
-    row.graph_node_id = GraphId(rows.rows(), kKernelGraphNode);
-    row.graph_id = GraphId(rows.rows(), kKernelGraph);
+    row.kernel_shape_id = table.is_sorted ? context.survey.shapes.OfKernel(i)
+                                          : context.survey.shapes.Id(Shapes::KeyOf(rows.rows(), kShape));
+    row.graph_node_id = GraphId(rows.rows(), kExtra);
+    row.graph_id = GraphId(rows.rows(), kExtra + 1);
     SH_RETURN_IF_ERROR(emitter.Add(row));
   }
   SH_RETURN_IF_ERROR(rows.status());
@@ -167,7 +108,7 @@ absl::Status EmitCopies(const EventContext& context, CaptureVisitor& visitor) {
     row.source_kind = context.survey.enums.Memory(columns.MaybeInt(kExtra + 2));
     row.target_kind = context.survey.enums.Memory(columns.MaybeInt(kExtra + 3));
     if (operation.is_migration) row.source_kind = row.target_kind = MemoryKind::kManaged;
-    if (call != nullptr) row.is_async = ClassOf(context, *call) != ApiClass::kCopyBlocking;
+    if (call != nullptr) row.is_async = context.survey.ClassOf(*call) != ApiClass::kCopyBlocking;
     if (operation.direction == CopyDirection::kPeerToPeer) {
       const std::optional<uint32_t> source = columns.MaybeId(kExtra + 4);
       const std::optional<uint32_t> target = columns.MaybeId(kExtra + 5);
@@ -227,7 +168,7 @@ absl::Status EmitSyncs(const EventContext& context, CaptureVisitor& visitor) {
   while (rows.Next(from, false)) {
     const IndexedCall* call =
         from.correlation_id ? context.survey.calls.Find(from.process_id, *from.correlation_id) : nullptr;
-    const std::optional<SyncType> type = call != nullptr ? SyncTypeOfCall(ClassOf(context, *call)) : std::nullopt;
+    const std::optional<SyncType> type = call != nullptr ? SyncTypeOfCall(context.survey.ClassOf(*call)) : std::nullopt;
     SyncRow row;
     row.start_ns = from.start_ns - context.zero_ns;
     row.end_ns = from.end_ns - context.zero_ns;

@@ -39,7 +39,6 @@ class NsysCapture : public ImportedCapture {
   std::unique_ptr<Names> names_;
   Survey survey_;
   Devices devices_;
-  Shapes shapes_;
   CaptureInfo info_;
 };
 
@@ -78,8 +77,7 @@ absl::Status NsysCapture::ReadDimensions(const TableSet& wanted, const EventCont
   if (wants(Table::kDevice)) SH_RETURN_IF_ERROR(devices_.Emit(survey_, strings_, visitor));
   if (wants(Table::kStream)) SH_RETURN_IF_ERROR(EmitStreams(*database_, survey_, devices_, visitor));
   if (wants(Table::kKernelShape)) {
-    SH_RETURN_IF_ERROR(CollectShapes(context));
-    SH_RETURN_IF_ERROR(shapes_.Emit(*names_, visitor));
+    SH_RETURN_IF_ERROR(survey_.shapes.Emit(*names_, visitor));
   }
   if (wants(Table::kFrame) || wants(Table::kStackFrame)) {
     SH_RETURN_IF_ERROR(EmitCallchains(*database_, *names_, wanted, visitor));
@@ -101,7 +99,7 @@ absl::Status NsysCapture::ReadEvents(const TableSet& wanted, const EventContext&
 }
 
 absl::Status NsysCapture::Read(const TableSet& wanted, CaptureVisitor& visitor) {
-  const EventContext context = {*database_, *names_, survey_, devices_, shapes_, survey_.first_ns.value_or(0)};
+  const EventContext context = {*database_, *names_, survey_, devices_, survey_.first_ns.value_or(0)};
   SH_RETURN_IF_ERROR(ReadDimensions(wanted, context, visitor));
   return ReadEvents(wanted, context, visitor);
 }

@@ -19,7 +19,9 @@ class Surveyor {
   void Saw(int64_t start_ns, int64_t end_ns);
   absl::Status Calls();
   absl::StatusOr<bool> CallsIn(bool sorted);
-  absl::Status GpuTable(const char* table, TableSurvey& result);
+  template <typename Look>
+  absl::Status GpuTable(const char* name, std::span<const char* const> columns, TableSurvey& table, Look&& look);
+  absl::Status GpuTables();
   absl::Status Syncs();
   absl::Status Ranges();
   absl::Status RangeNames();
@@ -69,7 +71,9 @@ absl::StatusOr<bool> Surveyor::CallsIn(bool sorted) {
     if (row.correlation_id) {
       survey_.calls.Add(row.process_id,
                         {*row.correlation_id, row.start_ns, row.end_ns, row.name.api, row.thread_id, 0});
-      survey_.class_of_api.try_emplace(row.name.api, row.name.api_class);
+      const auto api = static_cast<size_t>(row.name.api);
+      if (api >= survey_.class_of_api.size()) survey_.class_of_api.resize(api + 1);
+      survey_.class_of_api[api] = row.name.api_class;
     }
   }
   table.defects = rows.defects();
@@ -92,10 +96,14 @@ absl::Status Surveyor::Calls() {
   return absl::OkStatus();
 }
 
-absl::Status Surveyor::GpuTable(const char* name, TableSurvey& table) {
+// Calls look(rows) for each usable row, its `columns` being those from kFirstExtra on; it returns true
+// for work that no call asks for.
+template <typename Look>
+absl::Status Surveyor::GpuTable(const char* name, std::span<const char* const> columns, TableSurvey& table,
+                                Look&& look) {
   if (!database_.Has(name)) return absl::OkStatus();
   table.is_present = true;
-  SH_ASSIGN_OR_RETURN(GpuRows rows, GpuRows::Open(database_, survey_.identities, name, {"copyKind"}, false));
+  SH_ASSIGN_OR_RETURN(GpuRows rows, GpuRows::Open(database_, survey_.identities, name, columns, false));
   GpuRow row;
   int64_t last_start_ns = INT64_MIN;
   int64_t orphan_count = 0;
@@ -113,14 +121,29 @@ absl::Status Surveyor::GpuTable(const char* name, TableSurvey& table) {
     }
     IndexedCall* call = row.correlation_id ? survey_.calls.Find(row.process_id, *row.correlation_id) : nullptr;
     if (call != nullptr) call->is_joined = 1;
-    const std::optional<int64_t> copy_kind = rows.rows().MaybeInt(GpuRows::kFirstExtra);
-    const bool is_migration = copy_kind && survey_.enums.Copy(*copy_kind).is_migration;
-    if (call == nullptr && !is_migration) ++orphan_count;
+    const bool needs_no_call = look(rows.rows());
+    if (call == nullptr && !needs_no_call) ++orphan_count;
   }
   table.defects = rows.defects();
   CountDefects(name, table.defects);
   if (survey_.runtime.is_present) survey_.losses.Add(LossCounter::kKernelWithoutLaunch, name, orphan_count);
   return rows.status();
+}
+
+absl::Status Surveyor::GpuTables() {
+  constexpr const char* kCopyColumns[] = {"copyKind"};
+  const auto nothing = [](const Rows&) { return false; };
+  SH_RETURN_IF_ERROR(GpuTable(kKernelTable, Shapes::kColumns, survey_.kernels, [&](const Rows& rows) {
+    survey_.shapes.AddKernel(Shapes::KeyOf(rows, GpuRows::kFirstExtra));
+    return false;
+  }));
+  CountWholeGraphs();
+  SH_RETURN_IF_ERROR(GpuTable(kCopyTable, kCopyColumns, survey_.copies, [&](const Rows& rows) {
+    const std::optional<int64_t> kind = rows.MaybeInt(GpuRows::kFirstExtra);
+    return kind && survey_.enums.Copy(*kind).is_migration;
+  }));
+  SH_RETURN_IF_ERROR(GpuTable(kMemsetTable, {}, survey_.memsets, nothing));
+  return GpuTable(kGraphTable, {}, survey_.graphs, nothing);
 }
 
 absl::Status Surveyor::SyncMeanings() {
@@ -142,6 +165,7 @@ absl::Status Surveyor::Syncs() {
   survey_.syncs.is_present = true;
   SH_ASSIGN_OR_RETURN(GpuRows rows, GpuRows::Open(database_, survey_.identities, kSyncTable, {"syncType"}, false));
   GpuRow row;
+  absl::flat_hash_map<std::optional<StringId>, int64_t> syncs_by_api;
   int64_t last_start_ns = INT64_MIN;
   while (rows.Next(row, false)) {
     survey_.syncs.is_sorted &= row.start_ns >= last_start_ns;
@@ -149,13 +173,16 @@ absl::Status Surveyor::Syncs() {
     ++survey_.syncs.row_count;
     Saw(row.start_ns, row.end_ns);
     IndexedCall* call = row.correlation_id ? survey_.calls.Find(row.process_id, *row.correlation_id) : nullptr;
-    ++survey_.syncs_by_call[call != nullptr ? std::string(names_.Text(call->api)) : std::string()];
+    ++syncs_by_api[call != nullptr ? std::optional(call->api) : std::nullopt];
     if (call == nullptr) continue;
-    const std::optional<SyncType> type = SyncTypeOfCall(survey_.class_of_api[call->api]);
+    const std::optional<SyncType> type = SyncTypeOfCall(survey_.ClassOf(*call));
     const auto meaning = sync_meanings_.find(rows.rows().Int(GpuRows::kFirstExtra));
     if (type && *type != SyncType::kUnknown && meaning != sync_meanings_.end() && meaning->second != *type) {
       survey_.losses.Add(LossCounter::kContradictingSync, "syncType of the file against the name of the call");
     }
+  }
+  for (const auto& [api, count] : syncs_by_api) {
+    survey_.syncs_by_call[api ? std::string(names_.Text(*api)) : std::string()] = count;
   }
   survey_.syncs.defects = rows.defects();
   CountDefects(kSyncTable, survey_.syncs.defects);
@@ -245,7 +272,7 @@ absl::Status Surveyor::CudaEvents() {
 // A graph launch without any kernel record was traced as a whole, or its graph holds no kernels.
 void Surveyor::CountWholeGraphs() {
   survey_.calls.ForEach([&](uint32_t, const IndexedCall& call) {
-    if (call.is_joined || survey_.class_of_api[call.api] != ApiClass::kGraphLaunch) return;
+    if (call.is_joined || survey_.ClassOf(call) != ApiClass::kGraphLaunch) return;
     survey_.losses.AddSpan(LossCounter::kGraphLevelOnly, "graph launches without kernel records", call.start_ns,
                            call.end_ns);
   });
@@ -256,11 +283,7 @@ absl::Status Surveyor::Run() {
   SH_RETURN_IF_ERROR(CheckSchema(database_, survey_.metadata, survey_.losses));
   SH_ASSIGN_OR_RETURN(survey_.enums, Enums::Read(database_));
   SH_RETURN_IF_ERROR(Calls());
-  SH_RETURN_IF_ERROR(GpuTable(kKernelTable, survey_.kernels));
-  CountWholeGraphs();
-  SH_RETURN_IF_ERROR(GpuTable(kCopyTable, survey_.copies));
-  SH_RETURN_IF_ERROR(GpuTable(kMemsetTable, survey_.memsets));
-  SH_RETURN_IF_ERROR(GpuTable(kGraphTable, survey_.graphs));
+  SH_RETURN_IF_ERROR(GpuTables());
   SH_RETURN_IF_ERROR(Syncs());
   SH_RETURN_IF_ERROR(Ranges());
   SH_RETURN_IF_ERROR(CudaEvents());
