@@ -1,58 +1,97 @@
 #pragma once
 
 // What the GPU did around the sync points: when the work that each waited for ended, when each thread's next work
-// began, and when every device was busy. One read, nothing kept for each kernel but the busy intervals that cannot be
-// merged.
+// began, and when every device was busy. Nothing is kept for each kernel but the busy intervals that cannot be merged,
+// and collectives.
 
 #include <absl/container/flat_hash_map.h>
 
+#include <array>
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <optional>
-#include <set>
+#include <tuple>
 #include <vector>
 
-#include "analysis/hunt/directory.h"
-#include "analysis/hunt/sync_points.h"
+#include "analysis/hunt/collectives.h"
+#include "analysis/hunt/feeds.h"
+#include "analysis/hunt/intervals.h"
+#include "analysis/hunt/last_ends.h"
+#include "analysis/hunt/wait_sets.h"
 #include "capture/reader.h"
 
 namespace stallhound::analysis {
 
-struct Interval {
-  int64_t start_ns = 0;
-  int64_t end_ns = 0;
+// Which work counts as work of a device.
+enum class WorkKind : uint8_t {
+  kAny,      // whatever runs
+  kCompute,  // kernels and graphs alone; collectives from the start of their last rank on, if that is known
 };
 
-// A union of intervals that are added in order of their starts.
-class BusyTime {
+// One device of one process.
+class DeviceWork {
  public:
-  void Add(int64_t start_ns, int64_t end_ns);
-  // Joins another union in.
-  void Merge(const BusyTime& other);
-  // The gaps inside `span`, in order.
-  std::vector<Interval> GapsIn(const Interval& span) const;
-  const std::vector<Interval>& intervals() const { return busy_; }
+  // `returns_ns`: returns of the process's sync points, sorted, outlives this.
+  DeviceWork(uint32_t process_id, const std::vector<int64_t>& returns_ns)
+      : process_id_(process_id), last_any_(returns_ns), last_compute_(returns_ns) {}
+
+  uint32_t process_id() const { return process_id_; }
+  // From the start of its first work to the end of its last.
+  const Interval& extent() const { return extent_; }
+  Gaps IdleIn(const Interval& span, WorkKind kind) const;
+  // End of the last work (kCompute: collectives left out) that had been submitted at a return; null: none had.
+  std::optional<int64_t> LastEnd(size_t return_index, WorkKind kind) const {
+    return (kind == WorkKind::kAny ? last_any_ : last_compute_).At(return_index);
+  }
 
  private:
-  std::vector<Interval> busy_;
+  friend class GpuWork;
+  // Each comes in a time order of its own. Those before kComputeCount are compute.
+  enum Source : size_t {
+    kKernels,
+    kGraphRuns,
+    kTogether,  // collectives from the start of their last rank on
+    kComputeCount,
+    kCopies = kComputeCount,
+    kMemsets,
+    kCollectives,  // the whole of them
+    kCount
+  };
+
+  void Add(Source source, int64_t submitted_ns, const Interval& time);
+
+  uint32_t process_id_;
+  std::array<BusyTime, kCount> busy_;
+  LastEnds last_any_;
+  LastEnds last_compute_;
+  Interval extent_{INT64_MAX, INT64_MIN};
 };
 
 // What is found for one sync point.
 struct PointWork {
-  std::optional<int64_t> awaited_end_ns;      // end of the last work of its wait set
-  std::optional<int64_t> next_launch_ns;      // the thread's first submission after the return: entry of the call,
-  std::optional<int64_t> next_work_start_ns;  // and start of its work
+  std::optional<int64_t> awaited_end_ns;  // end of the last work of its wait set
+  std::optional<NextWork> next;           // the thread's first submission after the return
+};
+
+struct GpuWorkInputs {
+  const Directory& directory;
+  const capture::StringTable& strings;
+  const std::vector<SyncPoint>& points;         // by start
+  const std::vector<StreamWait>& stream_waits;  // that host calls tell of
+  const MeasuredSpans* occurrences = nullptr;   // of the measured range; null: none is measured
 };
 
 class GpuWork : public capture::CaptureVisitor {
  public:
-  // `points` by start; both outlive this.
-  GpuWork(const Directory& directory, const std::vector<SyncPoint>& points);
+  // What `inputs` refers to outlives this.
+  explicit GpuWork(const GpuWorkInputs& inputs);
 
   // Two reads, in this order: how syncs and events belong together, then the work.
   static capture::TableSet WantedEvents();
   static capture::TableSet WantedWork();
 
+  absl::Status On(const capture::KernelShapeBatch& batch) override;
   absl::Status On(const capture::SyncBatch& batch) override;
   absl::Status On(const capture::CudaEventBatch& batch) override;
   absl::Status On(const capture::KernelBatch& batch) override;
@@ -60,67 +99,58 @@ class GpuWork : public capture::CaptureVisitor {
   absl::Status On(const capture::MemsetBatch& batch) override;
   absl::Status On(const capture::GraphRunBatch& batch) override;
 
-  // After the read.
+  // Once, after the reads; by point.
   std::vector<PointWork> Finish();
-  // Gaps of the devices that a thread submitted work to: times when at least one of them had nothing to do. `compute`:
-  // kernels alone count as work.
-  std::vector<Interval> IdleIn(uint32_t thread_id, const Interval& span, bool compute) const;
+
+  // After Finish. Devices are numbered.
+  const std::vector<std::unique_ptr<DeviceWork>>& devices() const { return devices_; }
+  absl::Span<const uint32_t> DevicesOf(const SyncPoint& point) const { return feeds_.DevicesOf(point); }
+  std::optional<int64_t> LastEnd(size_t point, uint32_t device, WorkKind kind) const;
+  // Of a queue-full point: end of the last work that its next work's stream had been given at the start; null: nothing.
+  std::optional<int64_t> LastEndOfNextStream(size_t point, const NextWork& next) const;
 
  private:
-  struct Work {
-    int64_t start_ns;
-    int64_t end_ns;
-    uint32_t process_id;
-    uint32_t device_id;
-    std::optional<uint32_t> context_id;
-    uint32_t stream_id;
-    std::optional<int64_t> launch_ns;
-    std::optional<uint32_t> thread_id;
-  };
-  // The sync points that wait for one stream, or for a whole context, by the time up to which they take launches in.
-  struct Waiters {
-    std::vector<std::pair<int64_t, size_t>> limits;  // limit, point
-    std::vector<int64_t> last_end_ns;                // work launched after the limit before, up to this one
-    size_t cursor = 0;
-  };
-  struct Returns {
-    std::vector<std::pair<int64_t, size_t>> ends;  // return of the point, point
-    std::vector<PointWork> next;
-    size_t cursor = 0;
-  };
+  using Pair = std::pair<uint32_t, uint64_t>;
+  // Process, device, context, stream.
+  using StreamId = std::tuple<uint32_t, uint32_t, std::optional<uint32_t>, uint32_t>;
   struct EventRecord {
     int64_t time_ns;
+    std::optional<uint32_t> context_id;
     std::optional<uint32_t> stream_id;
   };
-  using StreamKey = std::pair<uint64_t, uint32_t>;  // process and context; stream
-
-  static constexpr uint32_t kAllStreams = 0xffffffffu;
-  static uint64_t ContextKey(uint32_t process_id, uint32_t context_id) {
-    return uint64_t{process_id} << 32 | context_id;
-  }
+  // Of a process's sync points, sorted.
+  struct Instants {
+    std::vector<int64_t> returns_ns;
+    std::vector<int64_t> queue_full_ns;
+  };
+  struct Stream {
+    uint32_t device = 0;
+    WaitSets::Lanes lanes;
+    std::optional<LastEnds> last_ends;  // at the process's full queues, if any
+  };
 
   template <typename Batch>
-  void AddBatch(const Batch& batch, capture::Table table);
-  void Add(const Work& work);
+  void AddBatch(const Batch& batch, DeviceWork::Source source);
   void PrepareOnce();
-  std::optional<EventRecord> LatestRecord(const SyncPoint& point) const;
-  void AddWaiter(size_t index, const SyncPoint& point);
-  void AddToWaiters(Waiters& waiters, int64_t launch_ns, int64_t end_ns);
-  void AddToReturns(Returns& returns, int64_t launch_ns, int64_t start_ns);
+  void PreparePoint(size_t index);
+  Stream& StreamOf(const StreamId& id);
+  std::optional<EventRecord> LatestRecord(Pair event, int64_t time_ns) const;
 
-  const Directory& directory_;
-  const std::vector<SyncPoint>& points_;
+  GpuWorkInputs inputs_;
   bool is_prepared_ = false;
-  std::map<StreamKey, Waiters> waiters_;
-  absl::flat_hash_map<uint32_t, Returns> returns_;                              // by thread
-  absl::flat_hash_map<std::pair<uint32_t, uint64_t>, uint64_t> event_of_sync_;  // process, correlation: event id
-  // By process and event id, in time order.
-  absl::flat_hash_map<std::pair<uint32_t, uint64_t>, std::vector<EventRecord>> event_records_;
-  // By process and device, one union for each table, as each comes in time order.
-  std::map<uint64_t, std::map<capture::Table, BusyTime>> busy_;
-  std::map<uint64_t, BusyTime> any_;
-  std::map<uint64_t, BusyTime> compute_;
-  absl::flat_hash_map<uint32_t, std::set<uint64_t>> devices_of_thread_;
+  absl::flat_hash_map<uint32_t, capture::StringId> collective_names_;  // by kernel shape
+  absl::flat_hash_map<Pair, uint64_t> event_of_sync_;                  // process, correlation: event id
+  absl::flat_hash_map<Pair, std::vector<EventRecord>> event_records_;  // by process and event id, in time order
+  std::vector<std::pair<StreamMoment, uint64_t>> waits_for_event_;     // cudaStreamWaitEvent: event id
+  std::map<uint32_t, Instants> instants_;                              // by process; addresses are kept
+  WaitSets wait_sets_;
+  Feeds feeds_;
+  Collectives collectives_;
+  std::vector<std::unique_ptr<DeviceWork>> devices_;
+  absl::flat_hash_map<std::pair<uint32_t, uint32_t>, uint32_t> device_index_;  // process, device id
+  std::vector<Stream> streams_;
+  absl::flat_hash_map<StreamId, uint32_t> stream_index_;
+  std::pair<StreamId, uint32_t> last_stream_;  // the one found last
 };
 
 }  // namespace stallhound::analysis

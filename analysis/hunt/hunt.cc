@@ -1,5 +1,7 @@
 #include "analysis/hunt/hunt.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <numeric>
 #include <utility>
@@ -37,6 +39,35 @@ struct Found {
   const MeasuredSpans& spans;
 };
 
+// Full queues: the times in which a launch waited for room.
+class QueueFullReader : public capture::CaptureVisitor {
+ public:
+  absl::Status On(const capture::OverheadBatch& batch) override {
+    for (size_t i = 0; i < batch.size; ++i) {
+      if (batch.kind[i] == capture::OverheadKind::kCommandBufferFull) rows_.push_back(batch.Get(i));
+    }
+    return absl::OkStatus();
+  }
+  const std::vector<capture::OverheadRow>& rows() const { return rows_; }
+
+ private:
+  std::vector<capture::OverheadRow> rows_;
+};
+
+bool Has(const capture::CaptureReader& reader, capture::Table table) {
+  return reader.info().recorded.test(static_cast<size_t>(table));
+}
+
+// Stalls that are no sync points count only if they blocked.
+bool IsLeftOut(const SyncPoint& point, const std::optional<Stall>& stall, HuntReport& report) {
+  if (IsSyncPoint(point.kind) || stall) return false;
+  if (point.kind == SiteKind::kQueueFull) {
+    ++report.back_pressure->count;
+    report.back_pressure->blocked_ns += point.end_ns - point.start_ns;
+  }
+  return true;
+}
+
 // Points inside the spans, as sites and totals by kind.
 void Gather(const Found& found, bool keep_waits, SiteBuilder& builder, HuntReport& report) {
   const auto& [points, stalls, spans] = found;
@@ -45,7 +76,7 @@ void Gather(const Found& found, bool keep_waits, SiteBuilder& builder, HuntRepor
   for (size_t i = 0; i < points.size(); ++i) {
     if (!spans.Find(points[i].process_id, points[i].start_ns)) continue;
     const std::optional<Stall> stall = stalls.empty() ? std::nullopt : stalls[i];
-    if (points[i].kind == SiteKind::kQuerySpin && !stall) continue;
+    if (IsLeftOut(points[i], stall, report)) continue;
     const size_t site = builder.Add(points[i], stall);
     if (keep_waits) {
       report.waits.push_back({site, points[i].start_ns, points[i].end_ns,
@@ -81,12 +112,40 @@ void SortSites(HuntReport& report) {
   for (Wait& wait : report.waits) wait.site = rank[wait.site];
 }
 
+std::string DeviceIdleNote(const DeviceIdle& idle) {
+  const auto ms = [](int64_t ns) { return static_cast<double>(ns) / 1e6; };
+  return fmt::format("GPU idle {:.1f} ms in the measured time: {:.1f} ms belong to stalls, {:.1f} ms follow no wait",
+                     ms(idle.total_ns), ms(idle.total_ns - idle.no_wait_ns), ms(idle.no_wait_ns));
+}
+
+struct CostInputs {
+  const Directory& directory;
+  const SyncPointFinder& finder;
+  const std::vector<SyncPoint>& points;
+  const std::vector<Span>& occurrences;
+  const MeasuredSpans& spans;
+};
+
+// Reads the GPU side: the stalls by point, and what the report says of them all.
+absl::StatusOr<std::vector<std::optional<Stall>>> ReadCosts(capture::CaptureReader& reader, const CostInputs& inputs,
+                                                            HuntReport& report) {
+  GpuWork gpu({inputs.directory, reader.strings(), inputs.points, inputs.finder.stream_waits(),
+               report.range ? &inputs.spans : nullptr});
+  SH_RETURN_IF_ERROR(reader.Read(GpuWork::WantedEvents(), gpu));
+  SH_RETURN_IF_ERROR(reader.Read(GpuWork::WantedWork(), gpu));
+  const std::vector<PointWork> work = gpu.Finish();
+  Stalls stalls = FindStalls({inputs.points, work, gpu, inputs.occurrences, ToleranceOf(report.processes)});
+  report.return_limits = stalls.limits;
+  report.device_idle = stalls.device_idle;
+  return std::move(stalls.by_point);
+}
+
 }  // namespace
 
 absl::StatusOr<HuntReport> Hunt(capture::CaptureReader& reader, const HuntOptions& options) {
   HuntReport report;
   report.range = options.range;
-  const bool has_kernels = reader.info().recorded.test(static_cast<size_t>(capture::Table::kKernel));
+  const bool has_kernels = Has(reader, capture::Table::kKernel);
 
   Directory directory(reader, options.range);
   SH_RETURN_IF_ERROR(reader.Read(Directory::Wanted(), directory));
@@ -96,17 +155,20 @@ absl::StatusOr<HuntReport> Hunt(capture::CaptureReader& reader, const HuntOption
   directory.Describe(report.capture, report.ranges, report.processes, report.devices, report.environment);
 
   SyncPointFinder finder(directory, has_kernels);
+  if (has_kernels && Has(reader, capture::Table::kOverhead)) {
+    QueueFullReader queue_full;
+    SH_RETURN_IF_ERROR(reader.Read(capture::Tables({capture::Table::kOverhead}), queue_full));
+    finder.AddQueueFull(queue_full.rows());
+    report.back_pressure.emplace();
+  }
   SH_RETURN_IF_ERROR(reader.Read(capture::Tables({capture::Table::kHostCall, capture::Table::kCopy}), finder));
   const std::vector<SyncPoint> points = finder.Finish();
   report.unknown_kind_copy_count = finder.unknown_kind_copy_count();
+  if (report.back_pressure) report.back_pressure->unknown_count = finder.unplaced_queue_full_count();
 
   std::vector<std::optional<Stall>> stalls;
   if (has_kernels) {
-    GpuWork gpu(directory, points);
-    SH_RETURN_IF_ERROR(reader.Read(GpuWork::WantedEvents(), gpu));
-    SH_RETURN_IF_ERROR(reader.Read(GpuWork::WantedWork(), gpu));
-    const std::vector<PointWork> work = gpu.Finish();
-    stalls = FindStalls(points, work, gpu, ToleranceOf(report.processes));
+    SH_ASSIGN_OR_RETURN(stalls, ReadCosts(reader, {directory, finder, points, occurrences, spans}, report));
   }
   SiteBuilder builder(directory, reader.strings());
   Gather({points, stalls, spans}, options.keep_waits, builder, report);
@@ -119,6 +181,9 @@ absl::StatusOr<HuntReport> Hunt(capture::CaptureReader& reader, const HuntOption
     report.costs_complete = report.costs_complete && !loss.affects_costs;
   }
   report.notes = NotesOf(reader.info(), report.ranges);
+  if (report.device_idle && report.device_idle->total_ns > 0) {
+    report.notes.push_back(DeviceIdleNote(*report.device_idle));
+  }
   return report;
 }
 

@@ -15,6 +15,8 @@ const char* SiteKindName(SiteKind kind) {
       return "loader";
     case SiteKind::kQuerySpin:
       return "query-spin";
+    case SiteKind::kQueueFull:
+      return "queue-full";
   }
   return "invalid";
 }

@@ -15,8 +15,11 @@
 namespace stallhound::analysis {
 
 // Constants of the definitions, measured once; every report states them.
-inline constexpr int64_t kStallMinimumNs = 10'000;      // a shorter call did not stall the host
-inline constexpr int64_t kStallReturnNs = 20'000;       // longest time from the end of the awaited work to the return
+inline constexpr int64_t kStallMinimumNs = 10'000;  // a shorter call did not stall the host
+// Longest times from the end of the awaited work to the return of the call that waited for it, unless the recording's
+// own calls take longer (ReturnLimits).
+inline constexpr int64_t kStallReturnNs = 20'000;       // calls that do nothing but wait, and allocation
+inline constexpr int64_t kStallCopyReturnNs = 100'000;  // copies; T4, 8 B to 64 KiB to pageable memory: 8 to 74 us
 inline constexpr int64_t kQuerySpinMinimumNs = 50'000;  // a shorter spin is polling
 inline constexpr int64_t kQuerySpinMinimumCount = 16;   // not-ready queries
 
@@ -25,15 +28,17 @@ enum class SiteKind : uint8_t {
   kPageableCopy,  // an asynchronous copy with a pageable end that no wait takes in
   kAllocator,     // device and host allocation that is not stream-ordered, registration, virtual memory
   kLoader,        // modules and libraries loaded or unloaded
-  kQuerySpin,     // a stall but no sync point: polling an event or stream in a loop
+  // Stalls but no sync points:
+  kQuerySpin,  // polling an event or stream in a loop
+  kQueueFull,  // a launch that waited for room in its queue while a device or stream that its thread feeds ran dry
 };
-inline constexpr int kSiteKindCount = 5;
+inline constexpr int kSiteKindCount = 6;
 
-// "wait", "pageable-copy", "allocator", "loader", "query-spin".
+// "wait", "pageable-copy", "allocator", "loader", "query-spin", "queue-full".
 const char* SiteKindName(SiteKind kind);
 
-// False for kQuerySpin, which counts and budgets leave out.
-constexpr bool IsSyncPoint(SiteKind kind) { return kind != SiteKind::kQuerySpin; }
+// False for kinds that counts and budgets leave out.
+constexpr bool IsSyncPoint(SiteKind kind) { return kind != SiteKind::kQuerySpin && kind != SiteKind::kQueueFull; }
 
 // How sure an attribution is: exact, from the stack of the call and known memory kinds; inferred, from a native symbol
 // only, or with copies of unknown memory kind; none, no place in code known.
@@ -65,13 +70,16 @@ struct CopySummary {
   uint64_t bytes = 0;
 };
 
-// What stalls cost. All are null when the GPU side was not recorded.
+// What stalls cost. All are null when the GPU side was not recorded. Idle is time of devices: two that starve count
+// twice.
 struct Cost {
   std::optional<int64_t> stall_count;
   std::optional<int64_t> blocked_ns;       // parts of the calls before the awaited work ended
   std::optional<int64_t> idle_ns;          // devices without any work until the thread fed them again
-  std::optional<int64_t> idle_compute_ns;  // the same, kernels alone counting as work
-  // idle_ns, split: until the return, host work after it, from the next launch to its start.
+  std::optional<int64_t> idle_compute_ns;  // the same; kernels alone, without waiting collectives, count as work
+  // idle_ns, split: of other devices before the awaited work ended (of a full queue: of all), until the return, host
+  // work after it, from the next launch to its start.
+  std::optional<int64_t> idle_blocked_ns;
   std::optional<int64_t> idle_return_ns;
   std::optional<int64_t> idle_host_ns;
   std::optional<int64_t> idle_launch_ns;
@@ -82,7 +90,7 @@ struct Cost {
 struct Site {
   SiteKind kind = SiteKind::kWait;
   std::vector<std::string> apis;    // most frequent first: "cudaStreamSynchronize"
-  int64_t count = 0;                // sync points (query-spin: spins), inside the measured ranges if any
+  int64_t count = 0;                // sync points (else stalls), inside the measured ranges if any
   double count_per_occurrence = 0;  // per range occurrence, or per process when no range is measured
   Cost cost;
   int64_t call_ns = 0;  // host time inside the calls, from the first copy taken in to the return
@@ -167,6 +175,29 @@ struct CaptureSummary {
   int64_t duration_ns = 0;
 };
 
+// Launches that waited for room in their queue while everything that their thread feeds was busy: no stalls.
+struct BackPressure {
+  int64_t count = 0;
+  int64_t blocked_ns = 0;
+  int64_t unknown_count = 0;  // full queues whose thread is not recorded; stalls may be among them
+};
+
+// The limits that were used: the constants, or more where calls of this recording that surely waited return later.
+struct ReturnLimits {
+  int64_t sync_ns = kStallReturnNs;
+  int64_t copy_ns = kStallCopyReturnNs;
+  // Medians of what they come from; null: the recording has no such call.
+  std::optional<int64_t> sync_median_ns;
+  std::optional<int64_t> copy_median_ns;
+};
+
+// Time in which devices of the measured processes had no work, in the measured ranges if any, from the first to the
+// last work of each device.
+struct DeviceIdle {
+  int64_t total_ns = 0;
+  int64_t no_wait_ns = 0;  // of it, what follows no stall: launches too slow, host work, other waits than for the GPU
+};
+
 struct HuntReport {
   CaptureSummary capture;
   std::optional<std::string> range;     // the measured range, if one was asked for
@@ -176,7 +207,10 @@ struct HuntReport {
   std::vector<KindTotal> totals;        // every kind, in the order of SiteKind
   int64_t sync_point_count = 0;         // of all kinds that are sync points
   int64_t unknown_kind_copy_count = 0;  // asynchronous copies of unknown memory kind that no wait takes in: not counted
-  std::vector<RangeSummary> ranges;     // longest total first
+  std::optional<DeviceIdle> device_idle;      // null: kernels were not recorded
+  std::optional<BackPressure> back_pressure;  // null: not recorded
+  ReturnLimits return_limits;
+  std::vector<RangeSummary> ranges;  // longest total first
   std::vector<ProcessSummary> processes;
   std::vector<DeviceSummary> devices;
   std::vector<EnvironmentEntry> environment;

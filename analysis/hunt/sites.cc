@@ -71,6 +71,7 @@ void AddStall(Cost& cost, const std::optional<Stall>& stall) {
   }
   AddTo(cost.idle_ns, stall->idle_ns);
   AddTo(cost.idle_compute_ns, stall->idle_compute_ns);
+  AddTo(cost.idle_blocked_ns, stall->idle_blocked_ns);
   AddTo(cost.idle_return_ns, stall->idle_return_ns);
   AddTo(cost.idle_host_ns, stall->idle_host_ns);
   AddTo(cost.idle_launch_ns, stall->idle_launch_ns);
@@ -99,7 +100,7 @@ const Place& SiteBuilder::PlaceOf(std::optional<uint32_t> stack_id) {
 size_t SiteBuilder::Add(const SyncPoint& point, const std::optional<Stall>& stall) {
   const Place& place = PlaceOf(point.stack_id);
   // Without any place in code, the API names the site.
-  const std::string api(strings_.Get(point.api));
+  const std::string api(point.api ? strings_.Get(*point.api) : "unknown call");
   const auto [it, is_new] = index_.try_emplace({point.kind, place.key.empty() ? api : place.key}, sites_.size());
   if (is_new) {
     Site& site = sites_.emplace_back().site;
@@ -149,8 +150,8 @@ Cost CostOf(Cost cost) {
   cost.stall_count = cost.stall_count.value_or(0);
   cost.blocked_ns = cost.blocked_ns.value_or(0);
   if (!has_idle) return cost;
-  for (auto* part :
-       {&cost.idle_ns, &cost.idle_compute_ns, &cost.idle_return_ns, &cost.idle_host_ns, &cost.idle_launch_ns}) {
+  for (auto* part : {&cost.idle_ns, &cost.idle_compute_ns, &cost.idle_blocked_ns, &cost.idle_return_ns,
+                     &cost.idle_host_ns, &cost.idle_launch_ns}) {
     *part = part->value_or(0);
   }
   return cost;

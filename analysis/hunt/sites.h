@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "analysis/hunt/directory.h"
-#include "analysis/hunt/stalls.h"
+#include "analysis/hunt/stall.h"
 #include "analysis/hunt/sync_points.h"
 
 namespace stallhound::analysis {

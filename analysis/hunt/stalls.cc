@@ -1,55 +1,162 @@
 #include "analysis/hunt/stalls.h"
 
 #include <algorithm>
-#include <map>
+#include <array>
+
+#include "analysis/hunt/return_limits.h"
 
 namespace stallhound::analysis {
 namespace {
 
-bool Blocked(const SyncPoint& point, const PointWork& work, int64_t tolerance_ns) {
-  if (!work.awaited_end_ns || point.end_ns - point.start_ns < kStallMinimumNs) return false;
-  const int64_t end_ns = *work.awaited_end_ns;
-  return end_ns > point.start_ns && end_ns <= point.end_ns + tolerance_ns &&
-         point.end_ns - end_ns <= kStallReturnNs + tolerance_ns;
+bool IsQueueFull(const SyncPoint& point) { return point.kind == SiteKind::kQueueFull; }
+
+bool Blocked(const SyncPoint& point, int64_t awaited_end_ns, const ReturnLimits& limits, int64_t tolerance_ns) {
+  if (point.end_ns - point.start_ns < kStallMinimumNs || awaited_end_ns <= point.start_ns) return false;
+  const AwaitingCall call = FindAwaitingCall(point, awaited_end_ns, tolerance_ns);
+  // Without a query that was ready, a spin gave up.
+  if (point.kind == SiteKind::kQuerySpin && !point.poll_ns) return false;
+  const int64_t limit_ns = point.poll_ns.value_or(call.is_copy ? limits.copy_ns : limits.sync_ns);
+  const int64_t delay_ns = call.end_ns - awaited_end_ns;
+  return delay_ns >= -tolerance_ns && delay_ns <= limit_ns + tolerance_ns;
 }
 
-// Length of the gaps inside [start, end).
-int64_t LengthIn(const std::vector<Interval>& gaps, int64_t start_ns, int64_t end_ns) {
-  int64_t length_ns = 0;
-  for (const Interval& gap : gaps) {
-    length_ns += std::max<int64_t>(std::min(gap.end_ns, end_ns) - std::max(gap.start_ns, start_ns), 0);
+// A full queue holds the host up; it is a stall if meanwhile a device that the thread feeds ran dry, or the stream that
+// it feeds next.
+bool Starved(const StallInputs& inputs, size_t index) {
+  const SyncPoint& point = inputs.points[index];
+  if (point.end_ns - point.start_ns < kStallMinimumNs) return false;
+  for (const uint32_t device : inputs.gpu.DevicesOf(point)) {
+    const Gaps gaps = inputs.gpu.devices()[device]->IdleIn({point.start_ns, point.end_ns}, WorkKind::kAny);
+    if (gaps.longest_ns >= kStallMinimumNs) return true;
   }
-  return length_ns;
+  const std::optional<NextWork>& next = inputs.work[index].next;
+  if (!next) return false;
+  const int64_t dry_ns = inputs.gpu.LastEndOfNextStream(index, *next).value_or(point.start_ns);
+  return point.end_ns - std::max(dry_ns, point.start_ns) >= kStallMinimumNs;
+}
+
+// Until when a stall held the host up for the GPU's sake.
+int64_t BlockedUntil(const StallInputs& inputs, size_t index) {
+  const SyncPoint& point = inputs.points[index];
+  if (IsQueueFull(point)) return point.end_ns;
+  return std::min(*inputs.work[index].awaited_end_ns, point.end_ns);
+}
+
+// Gives idle time to stalls, in the order in which their awaited work ended.
+class Charger {
+ public:
+  explicit Charger(const StallInputs& inputs) : inputs_(inputs), charged_(inputs.gpu.devices().size()) {
+    for (auto& claimed : claimed_until_ns_) claimed.assign(charged_.size(), INT64_MIN);
+  }
+
+  void Charge(size_t index, Stall& stall) {
+    const std::optional<NextWork>& next = inputs_.work[index].next;
+    if (!next) return;
+    stall.idle_ns = 0;
+    stall.idle_compute_ns = 0;
+    for (const uint32_t device : inputs_.gpu.DevicesOf(inputs_.points[index])) {
+      ChargeDevice(index, device, *next, stall);
+      const Interval compute = Claim(index, device, next->start_ns, WorkKind::kCompute);
+      *stall.idle_compute_ns += IdleIn(device, compute, WorkKind::kCompute);
+    }
+  }
+
+  // By device, in order, none overlapping another.
+  const std::vector<std::vector<Interval>>& charged() const { return charged_; }
+
+ private:
+  void ChargeDevice(size_t index, uint32_t device, const NextWork& next, Stall& stall) {
+    const Interval span = Claim(index, device, next.start_ns, WorkKind::kAny);
+    if (span.end_ns <= span.start_ns) return;
+    charged_[device].push_back(span);
+    const SyncPoint& point = inputs_.points[index];
+    const int64_t until_ns = BlockedUntil(inputs_, index);
+    const auto part = [&](int64_t start_ns, int64_t end_ns) {
+      return IdleIn(device, Intersection({start_ns, end_ns}, span), WorkKind::kAny);
+    };
+    stall.idle_blocked_ns += part(INT64_MIN, until_ns);
+    stall.idle_return_ns += part(until_ns, point.end_ns);
+    stall.idle_host_ns += part(point.end_ns, next.launch_ns);
+    stall.idle_launch_ns += part(next.launch_ns, INT64_MAX);
+    *stall.idle_ns += IdleIn(device, span, WorkKind::kAny);
+  }
+
+  // From where the device has no more of what it had been given, at the latest from the end of the awaited work, to the
+  // next work; less what belongs to a stall before.
+  Interval Claim(size_t index, uint32_t device, int64_t next_start_ns, WorkKind kind) {
+    const SyncPoint& point = inputs_.points[index];
+    int64_t start_ns = point.start_ns;
+    if (!IsQueueFull(point)) {
+      const int64_t dry_ns = inputs_.gpu.LastEnd(index, device, kind).value_or(INT64_MIN);
+      start_ns = std::max(start_ns, std::min(dry_ns, BlockedUntil(inputs_, index)));
+    }
+    int64_t& claimed_ns = claimed_until_ns_[static_cast<size_t>(kind)][device];
+    const Interval span{std::max(start_ns, claimed_ns), next_start_ns};
+    claimed_ns = std::max(claimed_ns, span.end_ns);
+    return span;
+  }
+
+  int64_t IdleIn(uint32_t device, const Interval& span, WorkKind kind) const {
+    return inputs_.gpu.devices()[device]->IdleIn(span, kind).total_ns;
+  }
+
+  const StallInputs& inputs_;
+  std::vector<std::vector<Interval>> charged_;
+  std::array<std::vector<int64_t>, 2> claimed_until_ns_;  // by kind of work and device
+};
+
+// The measured time of a process, as a union.
+BusyTime MeasuredTime(const std::vector<Span>& spans, uint32_t process_id) {
+  BusyTime measured;
+  for (const Span& span : spans) {
+    if (span.process_id == process_id) measured.Add(span.start_ns, span.end_ns);
+  }
+  return measured;
+}
+
+DeviceIdle IdleOfDevices(const StallInputs& inputs, const std::vector<std::vector<Interval>>& charged) {
+  DeviceIdle idle;
+  for (size_t device = 0; device < charged.size(); ++device) {
+    const DeviceWork& work = *inputs.gpu.devices()[device];
+    int64_t charged_ns = 0;
+    auto next = charged[device].begin();
+    for (const Interval& measured : MeasuredTime(inputs.spans, work.process_id()).intervals()) {
+      const Interval span = Intersection(measured, work.extent());
+      idle.total_ns += work.IdleIn(span, WorkKind::kAny).total_ns;
+      while (next != charged[device].end() && next->end_ns <= span.start_ns) ++next;
+      for (auto it = next; it != charged[device].end() && it->start_ns < span.end_ns; ++it) {
+        charged_ns += work.IdleIn(Intersection(*it, span), WorkKind::kAny).total_ns;
+      }
+    }
+    idle.no_wait_ns -= charged_ns;
+  }
+  idle.no_wait_ns += idle.total_ns;
+  return idle;
 }
 
 }  // namespace
 
-std::vector<std::optional<Stall>> FindStalls(const std::vector<SyncPoint>& points, const std::vector<PointWork>& work,
-                                             const GpuWork& gpu, int64_t tolerance_ns) {
-  std::vector<std::optional<Stall>> stalls(points.size());
+Stalls FindStalls(const StallInputs& inputs) {
+  Stalls stalls;
+  stalls.by_point.resize(inputs.points.size());
+  stalls.limits = MeasureReturnLimits(inputs.points, inputs.work, inputs.tolerance_ns);
   std::vector<size_t> order;
-  for (size_t i = 0; i < points.size(); ++i) {
-    if (Blocked(points[i], work[i], tolerance_ns)) order.push_back(i);
+  for (size_t i = 0; i < inputs.points.size(); ++i) {
+    const std::optional<int64_t>& end_ns = inputs.work[i].awaited_end_ns;
+    const bool is_stall = IsQueueFull(inputs.points[i])
+                              ? Starved(inputs, i)
+                              : end_ns && Blocked(inputs.points[i], *end_ns, stalls.limits, inputs.tolerance_ns);
+    if (is_stall) order.push_back(i);
   }
   std::stable_sort(order.begin(), order.end(),
-                   [&](size_t a, size_t b) { return *work[a].awaited_end_ns < *work[b].awaited_end_ns; });
-  std::map<uint32_t, int64_t> claimed_until_ns;  // by process
+                   [&](size_t a, size_t b) { return BlockedUntil(inputs, a) < BlockedUntil(inputs, b); });
+  Charger charger(inputs);
   for (const size_t index : order) {
-    const SyncPoint& point = points[index];
-    const PointWork& found = work[index];
-    Stall& stall = stalls[index].emplace();
-    stall.blocked_ns = std::min(*found.awaited_end_ns, point.end_ns) - point.start_ns;
-    if (!found.next_work_start_ns) continue;
-    int64_t& claimed_ns = claimed_until_ns.try_emplace(point.process_id, INT64_MIN).first->second;
-    const Interval span{std::max(*found.awaited_end_ns, claimed_ns), *found.next_work_start_ns};
-    const std::vector<Interval> gaps = gpu.IdleIn(point.thread_id, span, false);
-    stall.idle_ns = LengthIn(gaps, span.start_ns, span.end_ns);
-    stall.idle_compute_ns = LengthIn(gpu.IdleIn(point.thread_id, span, true), span.start_ns, span.end_ns);
-    stall.idle_return_ns = LengthIn(gaps, span.start_ns, point.end_ns);
-    stall.idle_host_ns = LengthIn(gaps, std::max(point.end_ns, span.start_ns), *found.next_launch_ns);
-    stall.idle_launch_ns = LengthIn(gaps, std::max(*found.next_launch_ns, span.start_ns), span.end_ns);
-    claimed_ns = std::max(claimed_ns, span.end_ns);
+    Stall& stall = stalls.by_point[index].emplace();
+    stall.blocked_ns = BlockedUntil(inputs, index) - inputs.points[index].start_ns;
+    charger.Charge(index, stall);
   }
+  stalls.device_idle = IdleOfDevices(inputs, charger.charged());
   return stalls;
 }
 

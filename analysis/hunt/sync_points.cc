@@ -8,6 +8,8 @@ namespace {
 using capture::ApiClass;
 using capture::MemoryKind;
 
+constexpr uint32_t kNoThread = 0xffffffffu;
+constexpr int64_t kReady = 0;
 constexpr int64_t kNotReady = 600;  // cudaErrorNotReady and CUDA_ERROR_NOT_READY
 
 std::optional<SiteKind> KindOf(ApiClass api_class) {
@@ -84,6 +86,7 @@ SyncPoint SyncPointFinder::PointOf(const capture::HostCallRow& call, SiteKind ki
   SyncPoint point;
   point.kind = kind;
   point.scope = scope;
+  point.api_class = call.api_class;
   point.process_id = call.process_id;
   point.thread_id = call.thread_id;
   point.api = call.api;
@@ -99,6 +102,7 @@ SyncPoint SyncPointFinder::PointOf(const capture::HostCallRow& call, SiteKind ki
 absl::Status SyncPointFinder::On(const capture::HostCallBatch& batch) {
   for (size_t i = 0; i < batch.size; ++i) {
     if (batch.api_class[i] == ApiClass::kOther) continue;
+    if (!queue_full_.empty() && batch.correlation_id[i]) OnQueueFull(batch.Get(i));
     ThreadState& thread = threads_[batch.thread_id[i]];
     // A driver call inside a runtime call is the same point; what a launch loads or allocates is one of its own.
     const bool is_inside = batch.is_nested[i] && batch.start_ns[i] < thread.outer_end_ns;
@@ -112,14 +116,45 @@ absl::Status SyncPointFinder::On(const capture::HostCallBatch& batch) {
   return absl::OkStatus();
 }
 
+void SyncPointFinder::AddQueueFull(const std::vector<capture::OverheadRow>& queue_full) {
+  for (const capture::OverheadRow& row : queue_full) {
+    SyncPoint point;
+    point.kind = SiteKind::kQueueFull;
+    point.scope = WaitScope::kContext;
+    point.process_id = row.process_id;
+    point.thread_id = row.thread_id.value_or(kNoThread);
+    point.start_ns = point.call_start_ns = row.start_ns;
+    point.end_ns = row.end_ns;
+    if (row.correlation_id) queue_full_[{row.process_id, *row.correlation_id}].push_back(points_.size());
+    points_.push_back(point);
+  }
+}
+
+// The call that waited for room in its queue.
+void SyncPointFinder::OnQueueFull(const capture::HostCallRow& call) {
+  const auto it = queue_full_.find({call.process_id, *call.correlation_id});
+  if (it == queue_full_.end()) return;
+  for (const size_t index : it->second) {
+    SyncPoint& point = points_[index];
+    point.thread_id = call.thread_id;
+    point.api = call.api;
+    point.api_class = call.api_class;
+    point.stack_id = call.stack_id;
+    point.context_id = call.context_id;
+    point.stream_id = call.stream_id;
+  }
+}
+
 void SyncPointFinder::OnCall(const capture::HostCallRow& call) {
   ThreadState& thread = threads_[call.thread_id];
   if (call.api_class == ApiClass::kQuery) return OnQuery(call, thread);
   EndSpin(thread);
   if (call.api_class == ApiClass::kEventRecord && call.event_handle) {
-    event_records_[{call.process_id, *call.event_handle}] = {call.start_ns, call.stream_id};
+    event_records_[{call.process_id, *call.event_handle}] = {call.process_id, call.context_id, call.stream_id,
+                                                             call.start_ns};
     return;
   }
+  if (call.api_class == ApiClass::kStreamWaitEvent) return OnStreamWait(call);
   if (call.api_class == ApiClass::kCopyAsync) {
     thread.pending.push_back(async_copies_.size());
     async_copies_.push_back({PointOf(call, SiteKind::kPageableCopy, WaitScope::kStream)});
@@ -148,13 +183,8 @@ bool SyncPointFinder::BelongsToWait(const AsyncCopy& copy, const SyncPoint& wait
 
 void SyncPointFinder::OnSync(const capture::HostCallRow& call, ThreadState& thread) {
   SyncPoint wait = PointOf(call, SiteKind::kWait, ScopeOf(call.api_class));
-  if (wait.scope == WaitScope::kEvent && call.event_handle) {
-    const auto recorded = event_records_.find({call.process_id, *call.event_handle});
-    if (recorded != event_records_.end()) {
-      wait.stream_id = recorded->second.stream_id;
-      wait.event_recorded_ns = recorded->second.start_ns;
-    }
-  }
+  if (wait.scope == WaitScope::kEvent) ResolveEvent(call, wait);
+  if (wait.event) wait.stream_id = wait.event->stream_id;
   for (const size_t index : thread.pending) {
     if (BelongsToWait(async_copies_[index], wait)) async_copies_[index].wait = static_cast<int64_t>(points_.size());
   }
@@ -162,24 +192,42 @@ void SyncPointFinder::OnSync(const capture::HostCallRow& call, ThreadState& thre
   points_.push_back(wait);
 }
 
+void SyncPointFinder::ResolveEvent(const capture::HostCallRow& call, SyncPoint& point) const {
+  if (!call.event_handle) return;
+  const auto recorded = event_records_.find({call.process_id, *call.event_handle});
+  if (recorded != event_records_.end()) point.event = recorded->second;
+}
+
+void SyncPointFinder::OnStreamWait(const capture::HostCallRow& call) {
+  if (!call.event_handle || !call.stream_id) return;
+  const auto recorded = event_records_.find({call.process_id, *call.event_handle});
+  if (recorded == event_records_.end()) return;
+  stream_waits_.push_back({{call.process_id, call.context_id, call.stream_id, call.start_ns}, recorded->second});
+}
+
 void SyncPointFinder::OnQuery(const capture::HostCallRow& call, ThreadState& thread) {
-  if (call.return_value != kNotReady) return EndSpin(thread);
   const uint64_t target = call.event_handle.value_or(call.stream_id.value_or(0));
   Spin& spin = thread.spin;
   if (spin.count > 0 && spin.target != target) EndSpin(thread);
+  if (call.return_value != kNotReady) {
+    if (spin.count > 0 && call.return_value == kReady) spin.point.poll_ns = call.end_ns - spin.last_start_ns;
+    return EndSpin(thread);
+  }
   if (spin.count == 0) {
     spin.start_ns = call.start_ns;
     spin.target = target;
     spin.point = PointOf(call, SiteKind::kQuerySpin, call.event_handle ? WaitScope::kEvent : WaitScope::kStream);
+    ResolveEvent(call, spin.point);
   }
   ++spin.count;
+  spin.last_start_ns = call.start_ns;
   spin.end_ns = call.end_ns;
 }
 
 void SyncPointFinder::EndSpin(ThreadState& thread) {
   Spin& spin = thread.spin;
   if (spin.count >= kQuerySpinMinimumCount && spin.end_ns - spin.start_ns >= kQuerySpinMinimumNs) {
-    spin.point.end_ns = spin.end_ns;
+    spin.point.end_ns = spin.point.poll_ns ? spin.last_start_ns + *spin.point.poll_ns : spin.end_ns;
     points_.push_back(spin.point);
   }
   spin.count = 0;
@@ -189,7 +237,8 @@ absl::Status SyncPointFinder::On(const capture::CopyBatch& batch) {
   for (size_t i = 0; i < batch.size; ++i) {
     if (!batch.correlation_id[i].has_value()) continue;
     copies_[{batch.process_id[i], *batch.correlation_id[i]}] = {
-        *batch.correlation_id[i], batch.direction[i], batch.source_kind[i], batch.target_kind[i], batch.bytes[i], true};
+        *batch.correlation_id[i], batch.direction[i], batch.source_kind[i], batch.target_kind[i], batch.bytes[i], true,
+        batch.end_ns[i]};
   }
   return absl::OkStatus();
 }
@@ -200,6 +249,8 @@ void SyncPointFinder::Resolve(AsyncCopy& async_copy) {
   PointCopy copy;
   const auto it = copies_.find({point.process_id, point.correlation_id.value_or(0)});
   if (point.correlation_id.has_value() && it != copies_.end()) copy = it->second;
+  copy.call_start_ns = point.call_start_ns;
+  copy.call_end_ns = point.end_ns;
   const bool is_pageable = IsPageable(copy);
   if (async_copy.wait >= 0) {
     if (!is_pageable && !IsUnknown(copy)) return;
@@ -227,8 +278,14 @@ std::vector<SyncPoint> SyncPointFinder::Finish() {
     const bool is_taken_in = std::any_of(point.copies.begin(), point.copies.end(), [&](const PointCopy& copy) {
       return copy.correlation_id == *point.correlation_id;
     });
-    if (own != copies_.end() && !is_taken_in) point.copies.push_back(own->second);
+    if (own == copies_.end() || is_taken_in) continue;
+    PointCopy& copy = point.copies.emplace_back(own->second);
+    copy.call_start_ns = point.call_start_ns;
+    copy.call_end_ns = point.end_ns;
   }
+  unplaced_queue_full_count_ = static_cast<int64_t>(std::erase_if(points_, [](const SyncPoint& point) {
+    return point.kind == SiteKind::kQueueFull && point.thread_id == kNoThread;
+  }));
   std::stable_sort(points_.begin(), points_.end(),
                    [](const SyncPoint& a, const SyncPoint& b) { return a.start_ns < b.start_ns; });
   async_copies_.clear();

@@ -23,33 +23,59 @@ struct PointCopy {
   std::optional<capture::MemoryKind> target_kind;
   uint64_t bytes = 0;
   bool is_known = false;  // its record was found
+  int64_t end_ns = 0;     // of the record, if it was
+  // Of the call that made it; a call that returns later than its copy ended was blocked by it.
+  int64_t call_start_ns = 0;
+  int64_t call_end_ns = 0;
 };
 
 // What a call waits for.
 enum class WaitScope : uint8_t { kStream, kEvent, kContext };
 
+// A stream at a moment of host time; without a stream, a whole context; without a context, the process.
+struct StreamMoment {
+  uint32_t process_id = 0;
+  std::optional<uint32_t> context_id;
+  std::optional<uint32_t> stream_id;
+  int64_t time_ns = 0;
+};
+
+// cudaStreamWaitEvent: from `waiting` on, its stream also waits for what `recorded` had then.
+struct StreamWait {
+  StreamMoment waiting;
+  StreamMoment recorded;
+};
+
 struct SyncPoint {
   SiteKind kind = SiteKind::kWait;
   WaitScope scope = WaitScope::kStream;
+  capture::ApiClass api_class = capture::ApiClass::kOther;  // of the call that returns at end_ns
   uint32_t process_id = 0;
   uint32_t thread_id = 0;
-  capture::StringId api{};
-  int64_t start_ns = 0;       // entry of the first copy taken in, else of the call
-  int64_t call_start_ns = 0;  // entry of the call that returns at end_ns
+  std::optional<capture::StringId> api;  // null: a full queue whose call was not recorded
+  int64_t start_ns = 0;                  // entry of the first copy taken in, else of the call
+  int64_t call_start_ns = 0;             // entry of the call that returns at end_ns
   int64_t end_ns = 0;
   std::optional<uint32_t> stack_id;
   std::optional<uint32_t> context_id;
   std::optional<uint32_t> stream_id;
   std::optional<uint64_t> correlation_id;
-  std::optional<int64_t> event_recorded_ns;  // of an event sync: entry of the event's latest record
+  // Of an event's sync or query: the stream that it was recorded on last, at the entry of that call.
+  std::optional<StreamMoment> event;
+  // Of a spin that ended with a query that was ready: from the last not-ready query's entry to its return.
+  std::optional<int64_t> poll_ns;
   std::vector<PointCopy> copies;
 };
 
-// A visitor of one read: host calls, then copies. Memory: the points and the asynchronous copies, not the launches.
+// A visitor of one read: host calls, then copies. Memory: the points, the asynchronous copies and the stream waits, not
+// the launches.
 class SyncPointFinder : public capture::CaptureVisitor {
  public:
   // `directory` is complete and outlives this. `has_launches` is false for recordings of mode light.
   SyncPointFinder(const Directory& directory, bool has_launches) : directory_(directory), has_launches_(has_launches) {}
+
+  // Before the read, if costs are wanted: the times in which a launch found its queue full become points too.
+  void AddQueueFull(const std::vector<capture::OverheadRow>& queue_full);
 
   absl::Status On(const capture::HostCallBatch& batch) override;
   absl::Status On(const capture::CopyBatch& batch) override;
@@ -58,6 +84,10 @@ class SyncPointFinder : public capture::CaptureVisitor {
   std::vector<SyncPoint> Finish();
   // Asynchronous copies of unknown memory kind that no wait takes in: not counted as points.
   int64_t unknown_kind_copy_count() const { return unknown_kind_copy_count_; }
+  // Full queues whose thread is unknown: no points.
+  int64_t unplaced_queue_full_count() const { return unplaced_queue_full_count_; }
+  // cudaStreamWaitEvent calls whose event's record is known, in time order.
+  const std::vector<StreamWait>& stream_waits() const { return stream_waits_; }
 
  private:
   // An asynchronous copy call, until its memory kinds are known.
@@ -67,6 +97,7 @@ class SyncPointFinder : public capture::CaptureVisitor {
   };
   struct Spin {
     int64_t start_ns = 0;
+    int64_t last_start_ns = 0;  // of the last not-ready query
     int64_t end_ns = 0;
     int64_t count = 0;
     uint64_t target = 0;
@@ -80,26 +111,28 @@ class SyncPointFinder : public capture::CaptureVisitor {
     capture::ApiClass outer_class = capture::ApiClass::kOther;
   };
 
+  void OnQueueFull(const capture::HostCallRow& call);
   void OnCall(const capture::HostCallRow& call);
+  void OnStreamWait(const capture::HostCallRow& call);
   void OnSync(const capture::HostCallRow& call, ThreadState& thread);
   void OnQuery(const capture::HostCallRow& call, ThreadState& thread);
   void EndSpin(ThreadState& thread);
+  void ResolveEvent(const capture::HostCallRow& call, SyncPoint& point) const;
   SyncPoint PointOf(const capture::HostCallRow& call, SiteKind kind, WaitScope scope) const;
   bool BelongsToWait(const AsyncCopy& copy, const SyncPoint& wait) const;
   void Resolve(AsyncCopy& copy);
 
   const Directory& directory_;
   bool has_launches_;
-  struct EventRecord {
-    int64_t start_ns = 0;
-    std::optional<uint32_t> stream_id;
-  };
   absl::flat_hash_map<uint32_t, ThreadState> threads_;
-  absl::flat_hash_map<std::pair<uint32_t, uint64_t>, EventRecord> event_records_;  // process, handle: the latest
+  absl::flat_hash_map<std::pair<uint32_t, uint64_t>, StreamMoment> event_records_;  // process, handle: the latest
+  std::vector<StreamWait> stream_waits_;
+  absl::flat_hash_map<std::pair<uint32_t, uint64_t>, std::vector<size_t>> queue_full_;  // process, correlation: points
   std::vector<SyncPoint> points_;
   std::vector<AsyncCopy> async_copies_;
   absl::flat_hash_map<std::pair<uint32_t, uint64_t>, PointCopy> copies_;  // by process, correlation
   int64_t unknown_kind_copy_count_ = 0;
+  int64_t unplaced_queue_full_count_ = 0;
 };
 
 }  // namespace stallhound::analysis

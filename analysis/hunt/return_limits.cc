@@ -1,0 +1,62 @@
+#include "analysis/hunt/return_limits.h"
+
+#include <algorithm>
+#include <optional>
+
+namespace stallhound::analysis {
+namespace {
+
+constexpr int64_t kSurelyWaitedNs = 100'000;
+constexpr int64_t kMediansInLimit = 4;
+
+bool IsCopy(capture::ApiClass api_class) {
+  return api_class == capture::ApiClass::kCopyBlocking || api_class == capture::ApiClass::kCopyAsync;
+}
+bool IsSync(capture::ApiClass api_class) {
+  return api_class == capture::ApiClass::kDeviceSync || api_class == capture::ApiClass::kStreamSync ||
+         api_class == capture::ApiClass::kEventSync;
+}
+
+std::optional<int64_t> MedianOf(std::vector<int64_t>& values) {
+  if (values.empty()) return std::nullopt;
+  const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
+  std::nth_element(values.begin(), middle, values.end());
+  return *middle;
+}
+
+}  // namespace
+
+AwaitingCall FindAwaitingCall(const SyncPoint& point, int64_t awaited_end_ns, int64_t tolerance_ns) {
+  AwaitingCall call{point.call_start_ns, point.end_ns, IsCopy(point.api_class)};
+  for (const PointCopy& copy : point.copies) {
+    if (copy.call_end_ns + tolerance_ns >= awaited_end_ns && copy.call_end_ns < call.end_ns) {
+      call = {copy.call_start_ns, copy.call_end_ns, true};
+    }
+  }
+  return call;
+}
+
+ReturnLimits MeasureReturnLimits(const std::vector<SyncPoint>& points, const std::vector<PointWork>& work,
+                                 int64_t tolerance_ns) {
+  std::vector<int64_t> sync_delays_ns;
+  std::vector<int64_t> copy_delays_ns;
+  for (size_t i = 0; i < points.size(); ++i) {
+    if (!work[i].awaited_end_ns) continue;
+    const AwaitingCall call = FindAwaitingCall(points[i], *work[i].awaited_end_ns, tolerance_ns);
+    const int64_t delay_ns = call.end_ns - *work[i].awaited_end_ns;
+    if (delay_ns < 0 || *work[i].awaited_end_ns - call.start_ns < kSurelyWaitedNs) continue;
+    if (call.is_copy) {
+      copy_delays_ns.push_back(delay_ns);
+    } else if (IsSync(points[i].api_class)) {
+      sync_delays_ns.push_back(delay_ns);
+    }
+  }
+  ReturnLimits limits;
+  limits.sync_median_ns = MedianOf(sync_delays_ns);
+  limits.copy_median_ns = MedianOf(copy_delays_ns);
+  limits.sync_ns = std::max(limits.sync_ns, kMediansInLimit * limits.sync_median_ns.value_or(0));
+  limits.copy_ns = std::max(limits.copy_ns, kMediansInLimit * limits.copy_median_ns.value_or(0));
+  return limits;
+}
+
+}  // namespace stallhound::analysis

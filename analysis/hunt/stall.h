@@ -1,0 +1,20 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+
+namespace stallhound::analysis {
+
+// What one stall cost; the parts as in Cost (report.h).
+struct Stall {
+  int64_t blocked_ns = 0;
+  // Null: no GPU work of the thread followed.
+  std::optional<int64_t> idle_ns;
+  std::optional<int64_t> idle_compute_ns;
+  int64_t idle_blocked_ns = 0;
+  int64_t idle_return_ns = 0;
+  int64_t idle_host_ns = 0;
+  int64_t idle_launch_ns = 0;
+};
+
+}  // namespace stallhound::analysis
