@@ -1,28 +1,61 @@
-// The cost of stalls on programs whose answers are known: steps simulated with fixed host and GPU times.
+// The cost of stalls in programs whose answers are known: steps simulated with fixed host and GPU times.
 
 #include <gtest/gtest.h>
 
-#include <functional>
-
 #include "analysis/hunt/hunt.h"
-#include "analysis/testing/recorded_program.h"
+#include "analysis/testing/simulated_steps.h"
 
 namespace stallhound::analysis {
 namespace {
 
 constexpr int64_t kUs = 1'000;
-constexpr int kSteps = 50;
 
-// Runs the step in `kSteps` ranges and hunts in one of them only, or in all.
-HuntReport HuntSteps(const std::function<void(SimulatedProgram&, uint32_t, uint32_t)>& step, int measured_step) {
+struct SiteAnswer {
+  int64_t line;
+  int64_t stall_count;
+  std::optional<int64_t> idle_us;
+  int64_t blocked_us;
+};
+
+struct CostCase {
+  const char* name;
+  SimulatedSteps steps;
+  std::vector<SiteAnswer> sites;
+  int64_t no_wait_us;  // idle of the measured step that belongs to no stall
+};
+
+// Kernels of stream 13 run beside the step's.
+std::vector<Operation> BesideStream(int64_t other_us) {
+  return {Kernels(1, other_us, 13), Kernels(50, 50), WaitAt(10), HostWork(1000), Kernels(20, 50)};
+}
+
+const std::vector<Operation> kGpuBound = {Kernels(50, 100), WaitAt(10), HostWork(1000)};
+
+std::vector<CostCase> Cases() {
+  return {
+      {"GPU-bound, small tail", {kGpuBound}, {{10, 1, 1014, 4709}}, 0},
+      {"data loading after the wait", {{Kernels(50, 20), WaitAt(10), HostWork(8000)}}, {{10, 1, 8014, 709}}, 0},
+      // 99 gaps of 4 us between the launches follow no wait.
+      {"launch-bound", {{Kernels(100, 2), WaitAt(10), HostWork(20)}}, {{10, 1, 34, 5}}, 396},
+      {"a wait behind a wait is a point but no stall",
+       {{Kernels(50, 100), WaitAt(10), HostWork(1), WaitAt(20), HostWork(500)}},
+       {{10, 1, 520, 4709}, {20, 0, 0, 0}},
+       0},
+      {"two waits with work between",
+       {{Kernels(25, 100), WaitAt(10), HostWork(300), Kernels(25, 100), WaitAt(20), HostWork(20)}},
+       {{10, 1, 314, 2359}, {20, 1, 34, 2359}},
+       0},
+      {"the other stream is busy all step", {BesideStream(5300)}, {{10, 1, 0, 3083}}, 0},
+      {"the other stream is busy all step, first step", {BesideStream(5300), 50, 0}, {{10, 1, 0, 2209}}, 0},
+      {"the other stream is busy for a part", {BesideStream(3000)}, {{10, 1, 1014, 3083}}, 0},
+      {"the other stream is busy for a part, first step", {BesideStream(3000), 50, 0}, {{10, 1, 520, 2209}}, 0},
+      {"nothing follows the last wait", {kGpuBound, 50, 49}, {{10, 1, std::nullopt, 4709}}, 0},
+  };
+}
+
+HuntReport HuntMeasured(const SimulatedSteps& steps) {
   SimulatedProgram program;
-  const uint32_t a = program.recorded().PythonStack({{"train.py", 10}});
-  const uint32_t b = program.recorded().PythonStack({{"train.py", 20}});
-  for (int i = 0; i < kSteps; ++i) {
-    const int64_t start_ns = program.now_ns();
-    step(program, a, b);
-    program.recorded().Range(i == measured_step ? "measured" : "step", start_ns, program.now_ns());
-  }
+  RunSteps(steps, program);
   absl::StatusOr<HuntReport> report = Hunt(program.recorded().capture(), {.range = "measured"});
   EXPECT_TRUE(report.ok()) << report.status();
   return report.ok() ? *report : HuntReport();
@@ -35,135 +68,66 @@ const Site* SiteAt(const HuntReport& report, int64_t line) {
   return nullptr;
 }
 
-void Launches(SimulatedProgram& program, int count, int64_t duration_ns, uint32_t stream_id = 7) {
-  for (int i = 0; i < count; ++i) program.Launch(stream_id, duration_ns);
+TEST(CostTest, EveryCaseHasItsExactAnswer) {
+  for (const CostCase& cost_case : Cases()) {
+    SCOPED_TRACE(cost_case.name);
+    const HuntReport report = HuntMeasured(cost_case.steps);
+    EXPECT_EQ(report.sync_point_count, static_cast<int64_t>(cost_case.sites.size()));
+    for (const SiteAnswer& answer : cost_case.sites) {
+      const Site* site = SiteAt(report, answer.line);
+      ASSERT_NE(site, nullptr) << answer.line;
+      EXPECT_EQ(site->count, 1);
+      EXPECT_EQ(site->cost.stall_count, answer.stall_count);
+      EXPECT_EQ(site->cost.blocked_ns, answer.blocked_us * kUs);
+      EXPECT_EQ(site->cost.idle_ns, answer.idle_us ? std::optional(*answer.idle_us * kUs) : std::nullopt);
+      EXPECT_EQ(site->cost.idle_compute_ns, site->cost.idle_ns);
+      EXPECT_EQ(site->cost.no_later_work_count, answer.idle_us ? 0 : 1);
+    }
+    ASSERT_TRUE(report.device_idle.has_value());
+    EXPECT_EQ(report.device_idle->no_wait_ns, cost_case.no_wait_us * kUs);
+  }
 }
 
-void GpuBound(SimulatedProgram& program, uint32_t a, uint32_t) {
-  Launches(program, 50, 100 * kUs);
-  program.Wait(7, a);
-  program.HostWork(1000 * kUs);
+TEST(CostTest, IdleIsSplitAtTheReturnAndTheNextLaunch) {
+  const Cost cost = SiteAt(HuntMeasured({kGpuBound}), 10)->cost;
+  EXPECT_EQ(cost.idle_blocked_ns, 0);
+  EXPECT_EQ(cost.idle_return_ns, 5 * kUs);
+  EXPECT_EQ(cost.idle_host_ns, 1000 * kUs);
+  EXPECT_EQ(cost.idle_launch_ns, 9 * kUs);
 }
 
-TEST(CostTest, GpuBoundStep) {
-  const HuntReport report = HuntSteps(GpuBound, 20);
-  const Site* a = SiteAt(report, 10);
-  ASSERT_NE(a, nullptr);
-  EXPECT_EQ(a->count, 1);
-  EXPECT_EQ(a->cost.stall_count, 1);
-  EXPECT_EQ(a->cost.idle_ns, 1014 * kUs);
-  EXPECT_EQ(a->cost.idle_compute_ns, 1014 * kUs);
-  EXPECT_EQ(a->cost.blocked_ns, 4709 * kUs);
-  EXPECT_EQ(a->cost.idle_return_ns, 5 * kUs);
-  EXPECT_EQ(a->cost.idle_host_ns, 1000 * kUs);
-  EXPECT_EQ(a->cost.idle_launch_ns, 9 * kUs);
-  EXPECT_EQ(a->cost.no_later_work_count, 0);
-}
-
-TEST(CostTest, LastWaitWithoutLaterWorkIsUnknownNotZero) {
-  const HuntReport report = HuntSteps(GpuBound, kSteps - 1);
-  const Site* a = SiteAt(report, 10);
-  ASSERT_NE(a, nullptr);
-  EXPECT_EQ(a->cost.stall_count, 1);
-  EXPECT_EQ(a->cost.blocked_ns, 4709 * kUs);
-  EXPECT_EQ(a->cost.idle_ns, std::nullopt);
-  EXPECT_EQ(a->cost.idle_host_ns, std::nullopt);
-  EXPECT_EQ(a->cost.no_later_work_count, 1);
-}
-
-TEST(CostTest, HostBoundStep) {
-  const HuntReport report = HuntSteps(
-      [](SimulatedProgram& program, uint32_t a, uint32_t) {
-        Launches(program, 50, 20 * kUs);
-        program.Wait(7, a);
-        program.HostWork(8000 * kUs);
-      },
-      20);
-  EXPECT_EQ(SiteAt(report, 10)->cost.idle_ns, 8014 * kUs);
-  EXPECT_EQ(SiteAt(report, 10)->cost.blocked_ns, 709 * kUs);
-}
-
-TEST(CostTest, LaunchBoundStep) {
-  const HuntReport report = HuntSteps(
-      [](SimulatedProgram& program, uint32_t a, uint32_t) {
-        Launches(program, 100, 2 * kUs);
-        program.Wait(7, a);
-        program.HostWork(20 * kUs);
-      },
-      20);
-  EXPECT_EQ(SiteAt(report, 10)->cost.idle_ns, 34 * kUs);
-  EXPECT_EQ(SiteAt(report, 10)->cost.blocked_ns, 5 * kUs);
-}
-
-TEST(CostTest, WaitBehindAWaitIsAPointButNoStall) {
-  const HuntReport report = HuntSteps(
-      [](SimulatedProgram& program, uint32_t a, uint32_t b) {
-        Launches(program, 50, 100 * kUs);
-        program.Wait(7, a);
-        program.HostWork(1 * kUs);
-        program.Wait(7, b);
-        program.HostWork(500 * kUs);
-      },
-      20);
-  EXPECT_EQ(SiteAt(report, 10)->cost.idle_ns, 520 * kUs);
-  EXPECT_EQ(SiteAt(report, 10)->cost.blocked_ns, 4709 * kUs);
-  ASSERT_NE(SiteAt(report, 20), nullptr);
-  EXPECT_EQ(SiteAt(report, 20)->count, 1);
-  EXPECT_EQ(SiteAt(report, 20)->cost.stall_count, 0);
-  EXPECT_EQ(SiteAt(report, 20)->cost.blocked_ns, 0);
-  EXPECT_EQ(SiteAt(report, 20)->cost.idle_ns, 0);
-  EXPECT_EQ(report.sync_point_count, 2);
-}
-
-TEST(CostTest, TwoWaitsWithWorkBetween) {
-  const HuntReport report = HuntSteps(
-      [](SimulatedProgram& program, uint32_t a, uint32_t b) {
-        Launches(program, 25, 100 * kUs);
-        program.Wait(7, a);
-        program.HostWork(300 * kUs);
-        Launches(program, 25, 100 * kUs);
-        program.Wait(7, b);
-        program.HostWork(20 * kUs);
-      },
-      20);
-  EXPECT_EQ(SiteAt(report, 10)->cost.idle_ns, 314 * kUs);
-  EXPECT_EQ(SiteAt(report, 20)->cost.idle_ns, 34 * kUs);
-  EXPECT_EQ(SiteAt(report, 10)->cost.blocked_ns, 2359 * kUs);
-  EXPECT_EQ(SiteAt(report, 20)->cost.blocked_ns, 2359 * kUs);
-  // Most idle first.
+TEST(CostTest, SitesComeByIdleTime) {
+  const HuntReport report =
+      HuntMeasured({{Kernels(25, 100), WaitAt(20), HostWork(20), Kernels(25, 100), WaitAt(10), HostWork(300)}});
   EXPECT_EQ(report.sites.front().innermost_user->line, 10);
 }
 
-void BesideStream(SimulatedProgram& program, uint32_t a, int64_t other_ns) {
-  program.Launch(13, other_ns);
-  Launches(program, 50, 50 * kUs);
-  program.Wait(7, a);
-  program.HostWork(1000 * kUs);
-  Launches(program, 20, 50 * kUs);
+// A faster GPU: fewer calls block, but the sync points are the same.
+TEST(CostTest, CountsOfSyncPointsDoNotDependOnTheSpeed) {
+  const auto at_speed = [](int64_t kernel_us) {
+    return HuntMeasured({{Kernels(10, kernel_us), WaitAt(10), HostWork(50), Kernels(2, 1), HostWork(20), WaitAt(20)}});
+  };
+  const HuntReport slow = at_speed(100);
+  const HuntReport fast = at_speed(1);
+  EXPECT_EQ(slow.sync_point_count, 2);
+  EXPECT_EQ(fast.sync_point_count, 2);
+  EXPECT_EQ(slow.totals[0].cost.stall_count, 1);
+  EXPECT_EQ(fast.totals[0].cost.stall_count, 0);
 }
 
-TEST(CostTest, OtherStreamBusyAllStepMeansNoIdle) {
-  const auto step = [](SimulatedProgram& program, uint32_t a, uint32_t) { BesideStream(program, a, 5300 * kUs); };
-  const HuntReport steady = HuntSteps(step, 20);
-  EXPECT_EQ(SiteAt(steady, 10)->cost.idle_ns, 0);
-  EXPECT_EQ(SiteAt(steady, 10)->cost.blocked_ns, 3083 * kUs);
-  EXPECT_EQ(SiteAt(HuntSteps(step, 0), 10)->cost.blocked_ns, 2209 * kUs);
-}
-
-TEST(CostTest, OtherStreamBusyForPartOfTheStep) {
-  const auto step = [](SimulatedProgram& program, uint32_t a, uint32_t) { BesideStream(program, a, 3000 * kUs); };
-  const HuntReport steady = HuntSteps(step, 20);
-  EXPECT_EQ(SiteAt(steady, 10)->cost.idle_ns, 1014 * kUs);
-  EXPECT_EQ(SiteAt(steady, 10)->cost.blocked_ns, 3083 * kUs);
-  const HuntReport first = HuntSteps(step, 0);
-  EXPECT_EQ(SiteAt(first, 10)->cost.idle_ns, 520 * kUs);
-  EXPECT_EQ(SiteAt(first, 10)->cost.blocked_ns, 2209 * kUs);
+TEST(CostTest, WholeRecordingIsMeasuredFromFirstToLastWork) {
+  SimulatedProgram program;
+  RunSteps({kGpuBound}, program);
+  const absl::StatusOr<HuntReport> report = Hunt(program.recorded().capture(), {});
+  ASSERT_TRUE(report.ok());
+  EXPECT_EQ(report->device_idle->total_ns, 49 * 1014 * kUs);
+  EXPECT_EQ(report->device_idle->no_wait_ns, 0);
+  EXPECT_EQ(report->sites.front().cost.idle_ns, 49 * 1014 * kUs);
 }
 
 TEST(CostTest, LightModeKnowsNoCost) {
   SimulatedProgram program;
-  Launches(program, 50, 100 * kUs);
-  program.Wait(7);
+  RunSteps({kGpuBound, 1, 0}, program);
   program.recorded().capture().mutable_info().mode = "light";
   program.recorded().capture().mutable_info().recorded.reset(static_cast<size_t>(capture::Table::kKernel));
   const absl::StatusOr<HuntReport> report = Hunt(program.recorded().capture(), {});
@@ -173,6 +137,8 @@ TEST(CostTest, LightModeKnowsNoCost) {
   EXPECT_EQ(report->sites[0].cost.stall_count, std::nullopt);
   EXPECT_EQ(report->sites[0].cost.blocked_ns, std::nullopt);
   EXPECT_EQ(report->sites[0].cost.idle_ns, std::nullopt);
+  EXPECT_FALSE(report->device_idle.has_value());
+  EXPECT_FALSE(report->back_pressure.has_value());
   EXPECT_FALSE(report->notes.empty());
 }
 

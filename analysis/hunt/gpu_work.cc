@@ -16,7 +16,7 @@ Gaps DeviceWork::IdleIn(const Interval& span, WorkKind kind) const {
   size_t count = 0;
   const size_t wanted = kind == WorkKind::kAny ? kCount : kComputeCount;
   for (size_t source = 0; source < wanted; ++source) {
-    if (!busy_[source].intervals().empty()) sources[count++] = &busy_[source];
+    if (!busy_[source].empty()) sources[count++] = &busy_[source];
   }
   return GapsIn(absl::MakeConstSpan(sources.data(), count), span);
 }

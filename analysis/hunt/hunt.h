@@ -19,9 +19,10 @@ struct HuntOptions {
   bool keep_waits = false;
 };
 
-// Reads every table at most once, in three reads. Memory: about 150 bytes a sync point or copy, and 2 to 12 bytes a gap
-// in a device's work; nothing for each kernel. Errors: NotFound (no range of that name; the message lists those
-// there are), and what the reader returns.
+// Reads the calls and the GPU work once each, copies twice. Memory: about 450 bytes a sync point or full queue, 250 a
+// copy or stream wait, 24 a collective kernel, 40 an event record, 4 to 12 for each gap in a device's work; nothing
+// else for each kernel. Errors: NotFound (no range of that name; the message lists those there are), and what the
+// reader returns.
 absl::StatusOr<HuntReport> Hunt(capture::CaptureReader& reader, const HuntOptions& options);
 
 }  // namespace stallhound::analysis

@@ -2,28 +2,72 @@
 
 #include <absl/container/inlined_vector.h>
 
-#include <algorithm>
-
 namespace stallhound::analysis {
+namespace {
 
-void BusyTime::Add(int64_t start_ns, int64_t end_ns) {
-  if (!busy_.empty() && start_ns <= busy_.back().end_ns) {
-    busy_.back().end_ns = std::max(busy_.back().end_ns, end_ns);
-  } else {
-    busy_.push_back({start_ns, end_ns});
+constexpr size_t kBlockIntervals = 64;
+
+void AppendVarint(uint64_t value, std::vector<uint8_t>& bytes) {
+  for (; value >= 0x80; value >>= 7) bytes.push_back(static_cast<uint8_t>(value | 0x80));
+  bytes.push_back(static_cast<uint8_t>(value));
+}
+
+int64_t ReadVarint(const std::vector<uint8_t>& bytes, size_t& offset) {
+  uint64_t value = 0;
+  for (int shift = 0;; shift += 7) {
+    const uint8_t byte = bytes[offset++];
+    value |= uint64_t{byte & 0x7fu} << shift;
+    if (byte < 0x80) return static_cast<int64_t>(value);
   }
 }
 
-Gaps GapsIn(absl::Span<const BusyTime* const> unions, const Interval& span) {
-  using Position = std::pair<std::vector<Interval>::const_iterator, std::vector<Interval>::const_iterator>;
-  absl::InlinedVector<Position, 8> positions;
-  for (const BusyTime* busy : unions) {
-    const std::vector<Interval>& intervals = busy->intervals();
-    const auto first =
-        std::lower_bound(intervals.begin(), intervals.end(), span.start_ns,
-                         [](const Interval& interval, int64_t time_ns) { return interval.end_ns <= time_ns; });
-    if (first != intervals.end() && first->start_ns < span.end_ns) positions.emplace_back(first, intervals.end());
+}  // namespace
+
+void BusyTime::Append(const Interval& interval) {
+  if (count_ == 0) end_ns_ = interval.start_ns;
+  if (count_ % kBlockIntervals == 0) blocks_.push_back({end_ns_, bytes_.size()});
+  AppendVarint(static_cast<uint64_t>(interval.start_ns - end_ns_), bytes_);
+  AppendVarint(static_cast<uint64_t>(interval.end_ns - interval.start_ns), bytes_);
+  end_ns_ = interval.end_ns;
+  ++count_;
+}
+
+void BusyTime::Add(int64_t start_ns, int64_t end_ns) {
+  if (end_ns <= start_ns) return;
+  if (has_last_ && start_ns <= last_.end_ns) {
+    last_.end_ns = std::max(last_.end_ns, end_ns);
+    return;
   }
+  if (has_last_) Append(last_);
+  last_ = {start_ns, end_ns};
+  has_last_ = true;
+}
+
+BusyTime::Cursor::Cursor(const BusyTime& busy, int64_t time_ns) : busy_(&busy) {
+  if (!busy.blocks_.empty()) {
+    const auto later = std::upper_bound(busy.blocks_.begin(), busy.blocks_.end(), time_ns,
+                                        [](int64_t time, const Block& block) { return time < block.end_ns; });
+    const Block& block = later == busy.blocks_.begin() ? *later : *std::prev(later);
+    offset_ = block.offset;
+    interval_.end_ns = block.end_ns;
+  }
+  do {
+    Next();
+  } while (is_valid_ && interval_.end_ns <= time_ns);
+}
+
+void BusyTime::Cursor::Next() {
+  if (offset_ < busy_->bytes_.size()) {
+    interval_.start_ns = interval_.end_ns + ReadVarint(busy_->bytes_, offset_);
+    interval_.end_ns = interval_.start_ns + ReadVarint(busy_->bytes_, offset_);
+    return;
+  }
+  is_valid_ = busy_->has_last_ && !is_last_;
+  is_last_ = true;
+  interval_ = busy_->last_;
+}
+
+Gaps GapsIn(absl::Span<const BusyTime* const> unions, const Interval& span) {
   Gaps gaps;
   int64_t free_ns = span.start_ns;
   const auto add = [&](int64_t until_ns) {
@@ -31,14 +75,21 @@ Gaps GapsIn(absl::Span<const BusyTime* const> unions, const Interval& span) {
     gaps.total_ns += until_ns - free_ns;
     gaps.longest_ns = std::max(gaps.longest_ns, until_ns - free_ns);
   };
-  while (!positions.empty()) {
-    const auto next = std::min_element(positions.begin(), positions.end(), [](const Position& a, const Position& b) {
-      return a.first->start_ns < b.first->start_ns;
-    });
-    if (next->first->start_ns >= span.end_ns) break;
-    add(next->first->start_ns);
-    free_ns = std::max(free_ns, next->first->end_ns);
-    if (++next->first == next->second) positions.erase(next);
+  absl::InlinedVector<BusyTime::Cursor, 8> cursors;
+  for (const BusyTime* busy : unions) {
+    const BusyTime::Cursor cursor(*busy, span.start_ns);
+    if (cursor.is_valid()) cursors.push_back(cursor);
+  }
+  while (!cursors.empty()) {
+    const auto next =
+        std::min_element(cursors.begin(), cursors.end(), [](const BusyTime::Cursor& a, const BusyTime::Cursor& b) {
+          return a.interval().start_ns < b.interval().start_ns;
+        });
+    if (next->interval().start_ns >= span.end_ns) break;
+    add(next->interval().start_ns);
+    free_ns = std::max(free_ns, next->interval().end_ns);
+    next->Next();
+    if (!next->is_valid()) cursors.erase(next);
   }
   add(span.end_ns);
   return gaps;

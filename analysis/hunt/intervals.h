@@ -4,6 +4,8 @@
 
 #include <absl/types/span.h>
 
+#include <algorithm>
+#include <cstddef>
 #include <cstdint>
 #include <vector>
 
@@ -15,17 +17,48 @@ struct Interval {
 };
 
 inline Interval Intersection(const Interval& a, const Interval& b) {
-  return {a.start_ns > b.start_ns ? a.start_ns : b.start_ns, a.end_ns < b.end_ns ? a.end_ns : b.end_ns};
+  return {std::max(a.start_ns, b.start_ns), std::min(a.end_ns, b.end_ns)};
 }
 
-// A union of intervals that are added in order of their starts. Memory: 16 bytes for each that touches no other.
+// A union of intervals that are added in order of their starts. Memory for each that touches no other: the bytes of its
+// length and of the gap before it at 7 bits a byte (4 to 6 where both are us), and a quarter byte.
 class BusyTime {
  public:
   void Add(int64_t start_ns, int64_t end_ns);
-  const std::vector<Interval>& intervals() const { return busy_; }
+  bool empty() const { return !has_last_; }
+
+  // Reads intervals in order.
+  class Cursor {
+   public:
+    // At the first interval that ends after `time_ns`.
+    Cursor(const BusyTime& busy, int64_t time_ns);
+    bool is_valid() const { return is_valid_; }
+    const Interval& interval() const { return interval_; }
+    void Next();
+
+   private:
+    const BusyTime* busy_;
+    size_t offset_ = 0;
+    Interval interval_;
+    bool is_valid_ = true;
+    bool is_last_ = false;
+  };
 
  private:
-  std::vector<Interval> busy_;
+  // Where reading can start: `end_ns` is the end of the interval before.
+  struct Block {
+    int64_t end_ns;
+    size_t offset;
+  };
+
+  void Append(const Interval& interval);
+
+  std::vector<uint8_t> bytes_;  // all but the last
+  std::vector<Block> blocks_;
+  size_t count_ = 0;    // in bytes_
+  int64_t end_ns_ = 0;  // of the last in bytes_
+  bool has_last_ = false;
+  Interval last_;
 };
 
 struct Gaps {

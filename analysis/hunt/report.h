@@ -186,7 +186,7 @@ struct BackPressure {
 struct ReturnLimits {
   int64_t sync_ns = kStallReturnNs;
   int64_t copy_ns = kStallCopyReturnNs;
-  // Medians of what they come from; null: the recording has no such call.
+  // Median times of those calls; null: the recording has too few.
   std::optional<int64_t> sync_median_ns;
   std::optional<int64_t> copy_median_ns;
 };

@@ -7,7 +7,9 @@ namespace stallhound::analysis {
 namespace {
 
 constexpr int64_t kSurelyWaitedNs = 100'000;
+constexpr size_t kMinimumCalls = 8;
 constexpr int64_t kMediansInLimit = 4;
+constexpr int64_t kMaximumRaise = 10;  // of a constant: a recording that lacks GPU work must not make its own limit
 
 bool IsCopy(capture::ApiClass api_class) {
   return api_class == capture::ApiClass::kCopyBlocking || api_class == capture::ApiClass::kCopyAsync;
@@ -18,10 +20,14 @@ bool IsSync(capture::ApiClass api_class) {
 }
 
 std::optional<int64_t> MedianOf(std::vector<int64_t>& values) {
-  if (values.empty()) return std::nullopt;
+  if (values.size() < kMinimumCalls) return std::nullopt;
   const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
   std::nth_element(values.begin(), middle, values.end());
   return *middle;
+}
+
+int64_t LimitOf(int64_t constant_ns, std::optional<int64_t> median_ns) {
+  return std::clamp(kMediansInLimit * median_ns.value_or(0), constant_ns, kMaximumRaise * constant_ns);
 }
 
 }  // namespace
@@ -54,8 +60,8 @@ ReturnLimits MeasureReturnLimits(const std::vector<SyncPoint>& points, const std
   ReturnLimits limits;
   limits.sync_median_ns = MedianOf(sync_delays_ns);
   limits.copy_median_ns = MedianOf(copy_delays_ns);
-  limits.sync_ns = std::max(limits.sync_ns, kMediansInLimit * limits.sync_median_ns.value_or(0));
-  limits.copy_ns = std::max(limits.copy_ns, kMediansInLimit * limits.copy_median_ns.value_or(0));
+  limits.sync_ns = LimitOf(kStallReturnNs, limits.sync_median_ns);
+  limits.copy_ns = LimitOf(kStallCopyReturnNs, limits.copy_median_ns);
   return limits;
 }
 

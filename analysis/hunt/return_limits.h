@@ -20,8 +20,9 @@ struct AwaitingCall {
 };
 AwaitingCall FindAwaitingCall(const SyncPoint& point, int64_t awaited_end_ns, int64_t tolerance_ns);
 
-// The constants of report.h, or four times the median delay of calls that surely waited: syncs and copies in which the
-// awaited work ended at least 100 us after the entry.
+// The constants of report.h, or four times the median delay of calls that surely waited, at most ten times the
+// constant: syncs and copies in which the awaited work ended at least 100 us after the entry, if there are eight or
+// more.
 ReturnLimits MeasureReturnLimits(const std::vector<SyncPoint>& points, const std::vector<PointWork>& work,
                                  int64_t tolerance_ns);
 

@@ -105,11 +105,13 @@ class Charger {
   std::array<std::vector<int64_t>, 2> claimed_until_ns_;  // by kind of work and device
 };
 
-// The measured time of a process, as a union.
-BusyTime MeasuredTime(const std::vector<Span>& spans, uint32_t process_id) {
-  BusyTime measured;
+// The measured time of a process, in order, without overlaps.
+std::vector<Interval> MeasuredTime(const std::vector<Span>& spans, uint32_t process_id) {
+  std::vector<Interval> measured;
   for (const Span& span : spans) {
-    if (span.process_id == process_id) measured.Add(span.start_ns, span.end_ns);
+    if (span.process_id != process_id) continue;
+    const int64_t start_ns = measured.empty() ? span.start_ns : std::max(span.start_ns, measured.back().end_ns);
+    if (start_ns < span.end_ns) measured.push_back({start_ns, span.end_ns});
   }
   return measured;
 }
@@ -120,7 +122,7 @@ DeviceIdle IdleOfDevices(const StallInputs& inputs, const std::vector<std::vecto
     const DeviceWork& work = *inputs.gpu.devices()[device];
     int64_t charged_ns = 0;
     auto next = charged[device].begin();
-    for (const Interval& measured : MeasuredTime(inputs.spans, work.process_id()).intervals()) {
+    for (const Interval& measured : MeasuredTime(inputs.spans, work.process_id())) {
       const Interval span = Intersection(measured, work.extent());
       idle.total_ns += work.IdleIn(span, WorkKind::kAny).total_ns;
       while (next != charged[device].end() && next->end_ns <= span.start_ns) ++next;

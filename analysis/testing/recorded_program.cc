@@ -23,6 +23,7 @@ uint64_t RecordedProgram::Call(const CallSpec& call) {
   capture::HostCallRow row;
   row.start_ns = call.start_ns;
   row.end_ns = call.end_ns;
+  row.process_id = call.process_id;
   row.thread_id = call.thread_id;
   row.api = capture_.Intern(capture::NormalizeApiName(call.api));
   row.api_class = capture::ClassifyApi(call.api);
@@ -31,7 +32,7 @@ uint64_t RecordedProgram::Call(const CallSpec& call) {
   row.correlation_id = next_correlation_id_++;
   row.return_value = call.return_value;
   row.stack_id = call.stack_id;
-  row.context_id = 1;
+  row.context_id = call.context_id;
   row.stream_id = call.stream_id;
   row.event_handle = call.event;
   capture_.Add(row);
@@ -45,8 +46,9 @@ Row RecordedProgram::WorkRow(const WorkSpec& work) {
   Row row;
   row.start_ns = work.start_ns;
   row.end_ns = work.end_ns;
+  row.process_id = work.process_id;
   row.device_id = work.device_id;
-  row.context_id = 1;
+  row.context_id = work.context_id;
   row.stream_id = work.stream_id;
   row.correlation_id = work.correlation_id;
   if (const auto it = launches_.find(work.correlation_id); it != launches_.end()) {
@@ -96,8 +98,26 @@ void RecordedProgram::Range(std::string_view name, int64_t start_ns, std::option
   capture_.Add(row);
 }
 
-void RecordedProgram::Thread(uint32_t thread_id, int64_t tid, std::string_view name) {
+void RecordedProgram::Process(uint32_t process_id, int64_t rank) {
+  capture::ProcessRow row;
+  row.process_id = process_id;
+  row.pid = 4711 + process_id;
+  row.rank = rank;
+  capture_.Add(row);
+}
+
+void RecordedProgram::QueueFull(uint64_t correlation_id, int64_t start_ns, int64_t end_ns) {
+  capture::OverheadRow row;
+  row.start_ns = start_ns;
+  row.end_ns = end_ns;
+  row.kind = capture::OverheadKind::kCommandBufferFull;
+  row.correlation_id = correlation_id;
+  capture_.Add(row);
+}
+
+void RecordedProgram::Thread(uint32_t thread_id, int64_t tid, std::string_view name, uint32_t process_id) {
   capture::ThreadRow row;
+  row.process_id = process_id;
   row.thread_id = thread_id;
   row.tid = tid;
   row.name = capture_.Intern(name);

@@ -24,15 +24,19 @@ struct CallSpec {
   std::optional<uint64_t> event = std::nullopt;
   std::optional<int64_t> return_value = 0;
   bool is_nested = false;
+  uint32_t process_id = 0;
+  uint32_t context_id = 1;
 };
 
-// GPU work of a call that has been added.
+// GPU work of a call that has been added; without one, its launch is not recorded.
 struct WorkSpec {
   uint64_t correlation_id = 0;
   int64_t start_ns = 0;
   int64_t end_ns = 0;
   uint32_t stream_id = 7;
   uint32_t device_id = 0;
+  uint32_t process_id = 0;
+  uint32_t context_id = 1;
 };
 
 struct CopySpec {
@@ -54,7 +58,11 @@ class RecordedProgram {
   void Memset(const WorkSpec& work, uint64_t bytes);
   void Range(std::string_view name, int64_t start_ns, std::optional<int64_t> end_ns,
              capture::RangeKind kind = capture::RangeKind::kPushPop);
-  void Thread(uint32_t thread_id, int64_t tid, std::string_view name);
+  void Thread(uint32_t thread_id, int64_t tid, std::string_view name, uint32_t process_id = 0);
+  // A further process: one rank of a distributed program.
+  void Process(uint32_t process_id, int64_t rank);
+  // The call found its queue full in that time.
+  void QueueFull(uint64_t correlation_id, int64_t start_ns, int64_t end_ns);
   void Stream(uint32_t stream_id, capture::StreamFlag flag);
   // A stack of Python frames "file:line", innermost first; files under "site-packages/" are not the user's. Returns
   // its id.
