@@ -206,6 +206,9 @@ std::vector<PointWork> GpuWork::Finish() {
 
 namespace {
 
+// For work that another process submitted according to the recording: what it left is not known at this one's points.
+constexpr int64_t kNeverDry = INT64_MAX;
+
 size_t IndexOf(const std::vector<int64_t>& instants_ns, int64_t time_ns) {
   return static_cast<size_t>(std::lower_bound(instants_ns.begin(), instants_ns.end(), time_ns) - instants_ns.begin());
 }
@@ -214,12 +217,14 @@ size_t IndexOf(const std::vector<int64_t>& instants_ns, int64_t time_ns) {
 
 std::optional<int64_t> GpuWork::LastEnd(size_t point, uint32_t device, WorkKind kind) const {
   const SyncPoint& at = inputs_.points[point];
+  if (devices_[device]->process_id() != at.process_id) return kNeverDry;
   return devices_[device]->LastEnd(IndexOf(instants_.at(at.process_id).returns_ns, at.end_ns), kind);
 }
 
 std::optional<int64_t> GpuWork::LastEndOfNextStream(size_t point, const NextWork& next) const {
   const SyncPoint& at = inputs_.points[point];
   const std::optional<LastEnds>& last_ends = streams_[next.stream].last_ends;
+  if (!last_ends || devices_[streams_[next.stream].device]->process_id() != at.process_id) return kNeverDry;
   return last_ends->At(IndexOf(instants_.at(at.process_id).queue_full_ns, at.start_ns));
 }
 

@@ -193,6 +193,28 @@ TEST(IdleTest, FullQueueWithBusyDevicesIsBackPressure) {
   EXPECT_EQ(program.report().back_pressure->unknown_count, 0);
 }
 
+// Some traces give all GPU work to one process: nothing is known of what the others' streams still had.
+TEST(IdleTest, FullQueueOfAnotherProcessThanTheWorksIsNoStall) {
+  HuntedProgram program;
+  program.Process(1, 1);
+  program.Thread(1, 4712, "main", 1);
+  const auto launch = [&](int64_t start_us, int64_t end_us) {
+    return program.CallUs({.api = "cudaLaunchKernel",
+                           .start_ns = start_us,
+                           .end_ns = end_us,
+                           .thread_id = 1,
+                           .stream_id = 7,
+                           .process_id = 1});
+  };
+  program.KernelUs({.correlation_id = launch(6, 12), .start_ns = 15, .end_ns = 2000});
+  const uint64_t blocked = launch(199, 1201);
+  program.QueueFull(blocked, 200 * kUs, 1200 * kUs, 1);
+  program.KernelUs({.correlation_id = launch(1300, 1306), .start_ns = 1309, .end_ns = 1400, .stream_id = 13});
+  program.HuntUs();
+  EXPECT_TRUE(program.report().sites.empty());
+  EXPECT_EQ(program.report().back_pressure->count, 1);
+}
+
 TEST(IdleTest, FullQueueOfAnUnknownThreadIsCountedApart) {
   HuntedProgram program;
   program.QueueFull(4711, 200 * kUs, 1200 * kUs);

@@ -106,8 +106,9 @@ void RecordedProgram::Process(uint32_t process_id, int64_t rank) {
   capture_.Add(row);
 }
 
-void RecordedProgram::QueueFull(uint64_t correlation_id, int64_t start_ns, int64_t end_ns) {
+void RecordedProgram::QueueFull(uint64_t correlation_id, int64_t start_ns, int64_t end_ns, uint32_t process_id) {
   capture::OverheadRow row;
+  row.process_id = process_id;
   row.start_ns = start_ns;
   row.end_ns = end_ns;
   row.kind = capture::OverheadKind::kCommandBufferFull;

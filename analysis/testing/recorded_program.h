@@ -62,7 +62,7 @@ class RecordedProgram {
   // A further process: one rank of a distributed program.
   void Process(uint32_t process_id, int64_t rank);
   // The call found its queue full in that time.
-  void QueueFull(uint64_t correlation_id, int64_t start_ns, int64_t end_ns);
+  void QueueFull(uint64_t correlation_id, int64_t start_ns, int64_t end_ns, uint32_t process_id = 0);
   void Stream(uint32_t stream_id, capture::StreamFlag flag);
   // A stack of Python frames "file:line", innermost first; files under "site-packages/" are not the user's. Returns
   // its id.
