@@ -85,9 +85,8 @@ class GoldensTest(unittest.TestCase):
         names = ("wait", "pageable-copy", "allocator", "loader", "query-spin")
         for name, text in _files("light/expected_120.txt") + _files("light/expected.md"):
             rows = [line for line in text.splitlines() if line.removeprefix("| ").startswith(names)]
-            self.assertEqual(len(rows), 7, name)
-            for row in rows:
-                self.assertEqual(row.count("not recorded"), 3, f"{name}: {row}")
+            # Sites have a fourth cost, what can be recovered.
+            self.assertEqual([row.count("not recorded") for row in rows], [4, 4, 3, 3], name)
 
     def test_markdown_reads_names_as_text(self):
         for name, text in _files("*/expected.md"):

@@ -104,7 +104,9 @@ absl::Status Directory::On(const capture::RangeBatch& batch) {
     int64_t& last_end_ns = totals.last_end_ns.try_emplace(batch.process_id[i], INT64_MIN).first->second;
     totals.summary.is_overlapping = totals.summary.is_overlapping || batch.start_ns[i] < last_end_ns;
     last_end_ns = std::max(last_end_ns, end_ns);
-    if (totals.summary.is_measured) occurrences_.push_back({batch.process_id[i], batch.start_ns[i], end_ns});
+    if (totals.summary.is_measured) {
+      occurrences_.push_back({batch.process_id[i], batch.start_ns[i], end_ns, batch.thread_id[i]});
+    }
   }
   return absl::OkStatus();
 }

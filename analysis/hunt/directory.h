@@ -19,6 +19,7 @@ struct Span {
   uint32_t process_id = 0;
   int64_t start_ns = 0;
   int64_t end_ns = 0;
+  std::optional<uint32_t> thread_id = std::nullopt;  // of a range: where it started
 };
 
 // Fills itself as the visitor of a read; a subclass takes the event tables.

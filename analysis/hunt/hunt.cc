@@ -12,6 +12,9 @@
 #include "analysis/hunt/sites.h"
 #include "analysis/hunt/stalls.h"
 #include "analysis/hunt/sync_points.h"
+#include "analysis/hunt/tee_visitor.h"
+#include "analysis/replay/model.h"
+#include "analysis/replay/recoverable.h"
 #include "base/status_macros.h"
 
 namespace stallhound::analysis {
@@ -19,8 +22,8 @@ namespace {
 
 bool CostsMore(const Site& a, const Site& b) {
   const auto key = [](const Site& site) {
-    return std::tuple(-site.cost.idle_ns.value_or(0), -site.cost.blocked_ns.value_or(0), !IsSyncPoint(site.kind),
-                      -site.count);
+    return std::tuple(-site.recoverable_ns.value_or(0), -site.cost.idle_ns.value_or(0),
+                      -site.cost.blocked_ns.value_or(0), !IsSyncPoint(site.kind), -site.count);
   };
   return key(a) < key(b);
 }
@@ -68,9 +71,10 @@ bool IsLeftOut(const SyncPoint& point, const std::optional<Stall>& stall, HuntRe
   return true;
 }
 
-// Points inside the spans, as sites and totals by kind.
-void Gather(const Found& found, bool keep_waits, SiteBuilder& builder, HuntReport& report) {
+// Points inside the spans, as sites and totals by kind. Returns the site of each point, -1 for none.
+std::vector<int32_t> Gather(const Found& found, bool keep_waits, SiteBuilder& builder, HuntReport& report) {
   const auto& [points, stalls, spans] = found;
+  std::vector<int32_t> site_of_point(points.size(), -1);
   report.totals.resize(kSiteKindCount);
   for (int kind = 0; kind < kSiteKindCount; ++kind) report.totals[kind].kind = static_cast<SiteKind>(kind);
   for (size_t i = 0; i < points.size(); ++i) {
@@ -78,6 +82,7 @@ void Gather(const Found& found, bool keep_waits, SiteBuilder& builder, HuntRepor
     const std::optional<Stall> stall = stalls.empty() ? std::nullopt : stalls[i];
     if (IsLeftOut(points[i], stall, report)) continue;
     const size_t site = builder.Add(points[i], stall);
+    site_of_point[i] = static_cast<int32_t>(site);
     if (keep_waits) {
       report.waits.push_back({site, points[i].start_ns, points[i].end_ns,
                               stall ? std::optional(stall->blocked_ns) : std::nullopt,
@@ -93,6 +98,27 @@ void Gather(const Found& found, bool keep_waits, SiteBuilder& builder, HuntRepor
     total.count_per_occurrence = static_cast<double>(total.count) / static_cast<double>(report.occurrence_count);
     total.cost = stalls.empty() ? Cost() : CostOf(total.cost);
   }
+  return site_of_point;
+}
+
+// Replays the recording without each site.
+void AddRecoverable(const ReplayModel& model, const std::vector<int32_t>& site_of_point, HuntReport& report) {
+  std::vector<int64_t> first_order_ns;
+  for (const Site& site : report.sites) {
+    const int64_t blocked_ns = site.cost.blocked_ns.value_or(0);
+    first_order_ns.push_back(std::min(blocked_ns, site.cost.idle_ns.value_or(0)) + site.call_ns - blocked_ns);
+  }
+  Recoverable recoverable = EstimateRecoverable(model, site_of_point, first_order_ns);
+  for (size_t i = 0; i < report.sites.size(); ++i) {
+    report.sites[i].recoverable_ns = recoverable.sites[i].recoverable_ns;
+    report.sites[i].recoverable_is_first_order = recoverable.sites[i].is_first_order;
+  }
+  report.recoverable_all_ns = recoverable.all_ns;
+  for (RecoverableGroup& group : recoverable.groups) {
+    report.groups.push_back({std::move(group.sites), group.recoverable_ns});
+  }
+  const std::vector<std::string> notes = ReplayNotes(model, recoverable);
+  report.notes.insert(report.notes.end(), notes.begin(), notes.end());
 }
 
 // The most expensive first; waits follow their sites.
@@ -110,6 +136,9 @@ void SortSites(HuntReport& report) {
   }
   report.sites = std::move(sorted);
   for (Wait& wait : report.waits) wait.site = rank[wait.site];
+  for (SiteGroup& group : report.groups) {
+    for (size_t& site : group.sites) site = rank[site];
+  }
 }
 
 std::string DeviceIdleNote(const DeviceIdle& idle) {
@@ -126,13 +155,15 @@ struct CostInputs {
   const MeasuredSpans& spans;
 };
 
-// Reads the GPU side: the stalls by point, and what the report says of them all.
+// Reads the GPU side, for `model` too: the stalls by point, and what the report says of them all.
 absl::StatusOr<std::vector<std::optional<Stall>>> ReadCosts(capture::CaptureReader& reader, const CostInputs& inputs,
-                                                            HuntReport& report) {
+                                                            ModelBuilder& model, HuntReport& report) {
   GpuWork gpu({inputs.directory, reader.strings(), inputs.points, inputs.finder.stream_waits(),
                report.range ? &inputs.spans : nullptr});
-  SH_RETURN_IF_ERROR(reader.Read(GpuWork::WantedEvents(), gpu));
-  SH_RETURN_IF_ERROR(reader.Read(GpuWork::WantedWork(), gpu));
+  TeeVisitor events(gpu, model, ModelBuilder::WantedEvents());
+  SH_RETURN_IF_ERROR(reader.Read(GpuWork::WantedEvents() | ModelBuilder::WantedEvents(), events));
+  TeeVisitor works(gpu, model, ModelBuilder::WantedWork());
+  SH_RETURN_IF_ERROR(reader.Read(GpuWork::WantedWork() | ModelBuilder::WantedWork(), works));
   const std::vector<PointWork> work = gpu.Finish();
   Stalls stalls = FindStalls({inputs.points, work, gpu, inputs.occurrences, ToleranceOf(report.processes)});
   report.return_limits = stalls.limits;
@@ -155,24 +186,30 @@ absl::StatusOr<HuntReport> Hunt(capture::CaptureReader& reader, const HuntOption
   directory.Describe(report.capture, report.ranges, report.processes, report.devices, report.environment);
 
   SyncPointFinder finder(directory, has_kernels);
+  ModelBuilder model(directory);
+  TeeVisitor calls(finder, model, ModelBuilder::WantedCalls());
   if (has_kernels && Has(reader, capture::Table::kOverhead)) {
     QueueFullReader queue_full;
     SH_RETURN_IF_ERROR(reader.Read(capture::Tables({capture::Table::kOverhead}), queue_full));
     finder.AddQueueFull(queue_full.rows());
     report.back_pressure.emplace();
   }
-  SH_RETURN_IF_ERROR(reader.Read(capture::Tables({capture::Table::kHostCall, capture::Table::kCopy}), finder));
+  SH_RETURN_IF_ERROR(reader.Read(capture::Tables({capture::Table::kHostCall, capture::Table::kCopy}), calls));
   const std::vector<SyncPoint> points = finder.Finish();
   report.unknown_kind_copy_count = finder.unknown_kind_copy_count();
   if (report.back_pressure) report.back_pressure->unknown_count = finder.unplaced_queue_full_count();
 
   std::vector<std::optional<Stall>> stalls;
   if (has_kernels) {
-    SH_ASSIGN_OR_RETURN(stalls, ReadCosts(reader, {directory, finder, points, occurrences, spans}, report));
+    SH_ASSIGN_OR_RETURN(stalls, ReadCosts(reader, {directory, finder, points, occurrences, spans}, model, report));
   }
   SiteBuilder builder(directory, reader.strings());
-  Gather({points, stalls, spans}, options.keep_waits, builder, report);
+  const std::vector<int32_t> site_of_point = Gather({points, stalls, spans}, options.keep_waits, builder, report);
   report.sites = builder.Finish(has_kernels && !stalls.empty(), report.occurrence_count);
+  report.notes = NotesOf(reader.info(), report.ranges);
+  if (has_kernels && !points.empty()) {
+    AddRecoverable(model.Finish(points, occurrences, ToleranceOf(report.processes)), site_of_point, report);
+  }
   SortSites(report);
 
   report.losses = directory.Losses(occurrences);
@@ -180,7 +217,6 @@ absl::StatusOr<HuntReport> Hunt(capture::CaptureReader& reader, const HuntOption
     report.counts_complete = report.counts_complete && !loss.affects_counts;
     report.costs_complete = report.costs_complete && !loss.affects_costs;
   }
-  report.notes = NotesOf(reader.info(), report.ranges);
   if (report.device_idle && report.device_idle->total_ns > 0) {
     report.notes.push_back(DeviceIdleNote(*report.device_idle));
   }

@@ -12,13 +12,17 @@
 
 namespace stallhound::analysis {
 
+enum class AwaitingKind : uint8_t { kSync, kCopy, kOther };
+
 // The call of a point in which the awaited work ended: a wait's sync, or a copy that it takes in.
 struct AwaitingCall {
   int64_t start_ns = 0;
   int64_t end_ns = 0;
-  bool is_copy = false;
+  AwaitingKind kind = AwaitingKind::kOther;
 };
 AwaitingCall FindAwaitingCall(const SyncPoint& point, int64_t awaited_end_ns, int64_t tolerance_ns);
+
+int64_t LimitFor(AwaitingKind kind, const ReturnLimits& limits);
 
 // The constants of report.h, or four times the median delay of calls that surely waited, at most ten times the
 // constant: syncs and copies in which the awaited work ended at least 100 us after the entry, if there are eight or

@@ -15,7 +15,7 @@ bool Blocked(const SyncPoint& point, int64_t awaited_end_ns, const ReturnLimits&
   const AwaitingCall call = FindAwaitingCall(point, awaited_end_ns, tolerance_ns);
   // Without a query that was ready, a spin gave up.
   if (point.kind == SiteKind::kQuerySpin && !point.poll_ns) return false;
-  const int64_t limit_ns = point.poll_ns.value_or(call.is_copy ? limits.copy_ns : limits.sync_ns);
+  const int64_t limit_ns = point.poll_ns.value_or(LimitFor(call.kind, limits));
   const int64_t delay_ns = call.end_ns - awaited_end_ns;
   return delay_ns >= -tolerance_ns && delay_ns <= limit_ns + tolerance_ns;
 }

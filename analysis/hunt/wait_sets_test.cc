@@ -49,10 +49,10 @@ TEST(WaitSetsTest, LimitComesFromTheRecordingsOwnCalls) {
     for (int64_t i = 0; i < count; ++i) {
       const int64_t us = 2000 * i;
       program.LaunchUs(us, {.start_ns = us + 9, .end_ns = us + 1009});
-      program.CallUs({.api = "cudaStreamSynchronize", .start_ns = us + 12, .end_ns = us + 1054, .stream_id = 7});
+      program.CallUs({.api = "cudaStreamSynchronize", .start_ns = us + 12, .end_ns = us + 1159, .stream_id = 7});
     }
     EXPECT_EQ(program.HuntUs().stall_count, count == 8 ? 8 : 0);
-    EXPECT_EQ(program.report().return_limits.sync_ns, count == 8 ? 180 * kUs : kStallReturnNs);
+    EXPECT_EQ(program.report().return_limits.sync_ns, count == 8 ? 600 * kUs : kStallSyncReturnNs);
   }
 }
 

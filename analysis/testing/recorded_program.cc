@@ -170,25 +170,51 @@ uint32_t RecordedProgram::NativeStack(const std::vector<std::string>& functions)
   return stack_id;
 }
 
+uint64_t SimulatedProgram::Call(CallSpec call, int64_t end_ns) {
+  call.start_ns = now_ns_;
+  call.end_ns = now_ns_ = end_ns;
+  call.thread_id = thread_id_;
+  return recorded_.Call(call);
+}
+
 void SimulatedProgram::Launch(uint32_t stream_id, int64_t duration_ns) {
-  const int64_t launch_ns = now_ns_;
-  now_ns_ += kLaunchNs;
-  const uint64_t id =
-      recorded_.Call({.api = "cudaLaunchKernel", .start_ns = launch_ns, .end_ns = now_ns_, .stream_id = stream_id});
-  int64_t& end_ns = stream_end_ns_[stream_id];
-  const int64_t start_ns = std::max(now_ns_ + kStartNs, end_ns);
-  end_ns = start_ns + duration_ns;
-  recorded_.Kernel({.correlation_id = id, .start_ns = start_ns, .end_ns = end_ns, .stream_id = stream_id});
+  Stream& stream = streams_[stream_id];
+  int64_t submitted_ns = now_ns_;
+  if (queue_limit_ && stream.start_ns.size() >= *queue_limit_) {
+    submitted_ns = std::max(submitted_ns, stream.start_ns[stream.start_ns.size() - *queue_limit_]);
+  }
+  const uint64_t id = Call({.api = "cudaLaunchKernel", .stream_id = stream_id}, submitted_ns + kLaunchNs);
+  const int64_t start_ns = std::max(now_ns_ + kStartNs, stream.end_ns);
+  stream.end_ns = start_ns + duration_ns;
+  stream.start_ns.push_back(start_ns);
+  recorded_.Kernel({.correlation_id = id, .start_ns = start_ns, .end_ns = stream.end_ns, .stream_id = stream_id});
 }
 
 void SimulatedProgram::Wait(uint32_t stream_id, std::optional<uint32_t> stack_id) {
-  const int64_t start_ns = now_ns_;
-  now_ns_ = std::max(now_ns_, stream_end_ns_[stream_id]) + kReturnNs;
-  recorded_.Call({.api = "cudaStreamSynchronize",
-                  .start_ns = start_ns,
-                  .end_ns = now_ns_,
-                  .stream_id = stream_id,
-                  .stack_id = stack_id});
+  Call({.api = "cudaStreamSynchronize", .stream_id = stream_id, .stack_id = stack_id},
+       std::max(now_ns_, streams_[stream_id].end_ns) + kReturnNs);
+}
+
+void SimulatedProgram::ReadBack(uint32_t stream_id, int copy_count) {
+  int64_t& end_ns = streams_[stream_id].end_ns;
+  for (int i = 0; i < copy_count; ++i) {
+    const int64_t start_ns = std::max(now_ns_ + kLaunchNs + kStartNs, end_ns);
+    end_ns = start_ns + kCopyNs;
+    const uint64_t id = Call({.api = "cudaMemcpyAsync", .stream_id = stream_id}, end_ns + kReturnNs);
+    recorded_.Copy({.correlation_id = id, .start_ns = start_ns, .end_ns = end_ns, .stream_id = stream_id}, {});
+  }
+  Call({.api = "cudaStreamSynchronize", .stream_id = stream_id}, now_ns_ + kShortCallNs);
+}
+
+void SimulatedProgram::RecordEvent(uint64_t event, uint32_t stream_id) {
+  event_end_ns_[event] = streams_[stream_id].end_ns;
+  Call({.api = "cudaEventRecord", .stream_id = stream_id, .event = event}, now_ns_ + kShortCallNs);
+}
+
+void SimulatedProgram::StreamWaitEvent(uint32_t stream_id, uint64_t event) {
+  int64_t& end_ns = streams_[stream_id].end_ns;
+  end_ns = std::max(end_ns, event_end_ns_[event]);
+  Call({.api = "cudaStreamWaitEvent", .stream_id = stream_id, .event = event}, now_ns_ + kShortCallNs);
 }
 
 }  // namespace stallhound::analysis

@@ -93,24 +93,45 @@ class RecordedProgram {
   uint32_t next_stack_id_ = 0;
 };
 
-// A program of one host thread on FIFO streams, by the model of the cost cases: 6 us of host time a launch, 3 us from
-// launch to start on an empty stream, 5 us from the end of the awaited work to the return of a wait.
+// A program on FIFO streams, by the model of the cost cases: 6 us of host time a launch, 3 us from launch to start on
+// an empty stream, 5 us from the end of the awaited work to the return of a wait. One host thread at a time does
+// something.
 class SimulatedProgram {
  public:
   void Launch(uint32_t stream_id, int64_t duration_ns);
   void Wait(uint32_t stream_id, std::optional<uint32_t> stack_id = std::nullopt);
+  // Asynchronous copies of 4 bytes to pageable memory that block, and the stream's sync behind them.
+  void ReadBack(uint32_t stream_id, int copy_count = 1);
+  void RecordEvent(uint64_t event, uint32_t stream_id);
+  void StreamWaitEvent(uint32_t stream_id, uint64_t event);
   void HostWork(int64_t duration_ns) { now_ns_ += duration_ns; }
+  // The thread that makes the calls from now on; thread 0 is there from the start.
+  void OnThread(uint32_t thread_id) { thread_id_ = thread_id; }
+  // A launch blocks while its stream holds so many that have not started.
+  void SetQueueLimit(size_t queue_limit) { queue_limit_ = queue_limit; }
   int64_t now_ns() const { return now_ns_; }
   RecordedProgram& recorded() { return recorded_; }
 
   static constexpr int64_t kLaunchNs = 6'000;
   static constexpr int64_t kStartNs = 3'000;
   static constexpr int64_t kReturnNs = 5'000;
+  static constexpr int64_t kCopyNs = 2'000;       // a read-back on the GPU
+  static constexpr int64_t kShortCallNs = 1'000;  // calls on events, and a sync that has nothing to wait for
 
  private:
+  struct Stream {
+    int64_t end_ns = 0;
+    std::vector<int64_t> start_ns;  // of each launch
+  };
+  // Host time of a call of the current thread, from now on.
+  uint64_t Call(CallSpec call, int64_t end_ns);
+
   RecordedProgram recorded_;
   int64_t now_ns_ = 1'000'000;
-  std::map<uint32_t, int64_t> stream_end_ns_;
+  uint32_t thread_id_ = 0;
+  std::optional<size_t> queue_limit_;
+  std::map<uint32_t, Stream> streams_;
+  std::map<uint64_t, int64_t> event_end_ns_;
 };
 
 }  // namespace stallhound::analysis

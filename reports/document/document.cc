@@ -78,6 +78,31 @@ Table WithoutRates(Table table) {
   return table;
 }
 
+std::string Recoverable(const analysis::Site& site) {
+  if (site.kind == analysis::SiteKind::kQueueFull) return "unknown";
+  if (!site.recoverable_ns && site.cost.stall_count) return "no later work";
+  return (site.recoverable_is_first_order ? "about " : "") + Duration(site.recoverable_ns);
+}
+
+// Sites of a group, and what all sites save.
+std::vector<std::string> RecoverableSentences(const analysis::HuntReport& report) {
+  std::vector<std::string> sentences;
+  for (const analysis::SiteGroup& group : report.groups) {
+    std::vector<std::string> places;
+    for (const size_t index : group.sites) {
+      const analysis::Site& site = report.sites[index];
+      places.push_back(PlaceText(site.innermost_user, site.native_symbol));
+    }
+    sentences.push_back(fmt::format("Only together do {} recover {}: each takes over what another waited for.",
+                                    fmt::join(places, " and "), FormatDuration(group.recoverable_ns)));
+  }
+  if (report.recoverable_all_ns) {
+    sentences.push_back(
+        fmt::format("All sites together recover {} (not the sum).", FormatDuration(*report.recoverable_all_ns)));
+  }
+  return sentences;
+}
+
 Section SitesSection(const analysis::HuntReport& report) {
   Section section{"Sites", {}, {}};
   section.table = MakeTable({{"kind"},
@@ -89,6 +114,7 @@ Section SitesSection(const analysis::HuntReport& report) {
                              {"stalls", kNumber},
                              {"blocked", kNumber},
                              {"GPU idle", kNumber},
+                             {"recoverable", kNumber},
                              {"copies"}});
   for (const analysis::Site& site : report.sites) {
     const std::optional<std::string> function =
@@ -97,12 +123,13 @@ Section SitesSection(const analysis::HuntReport& report) {
                                   function.value_or(kNone), fmt::format("{}", fmt::join(site.apis, ", ")),
                                   FormatCount(site.count), Rate(site.count_per_occurrence),
                                   Count(site.cost.stall_count), Duration(site.cost.blocked_ns), Idle(site.cost),
-                                  CopiesText(site.copies)});
+                                  Recoverable(site), CopiesText(site.copies)});
     std::vector<std::string> details;
     for (const Frame& frame : site.stack) details.push_back(FrameText(frame));
     section.table.details.push_back(std::move(details));
   }
   if (report.occurrence_count == 1) section.table = WithoutRates(std::move(section.table));
+  section.sentences = RecoverableSentences(report);
   if (report.sites.empty()) section.sentences.push_back("No sync point was recorded.");
   return section;
 }
@@ -117,6 +144,7 @@ Section TotalsSection(const analysis::HuntReport& report) {
                              {"blocked", kNumber},
                              {"GPU idle", kNumber}});
   for (const analysis::KindTotal& total : report.totals) {
+    if (total.count == 0) continue;
     section.table.rows.push_back({analysis::SiteKindName(total.kind), FormatCount(total.count),
                                   Rate(total.count_per_occurrence), FormatDuration(total.call_ns),
                                   Count(total.cost.stall_count), Duration(total.cost.blocked_ns), Idle(total.cost)});
@@ -243,7 +271,7 @@ Document HuntDocument(const analysis::HuntReport& report) {
   if (!report.costs_complete) document.summary.push_back("Data was lost: the costs may be wrong (see Losses).");
   AddNotes(report.notes, document.summary);
   document.sections.push_back(SitesSection(report));
-  document.sections.push_back(TotalsSection(report));
+  AddIfFilled(document.sections, TotalsSection(report));
   AddIfFilled(document.sections, RangesSection(report.ranges));
   AddIfFilled(document.sections, ProcessesSection(report));
   AddIfFilled(document.sections, DevicesSection(report.devices));
@@ -252,10 +280,13 @@ Document HuntDocument(const analysis::HuntReport& report) {
   document.sections.push_back(
       {"Definitions",
        {fmt::format("A sync point is counted by what the call is, whether it blocked or not. It is a stall if the call "
-                    "lasted at least {} and the work it waited for ended inside it, at most {} before its return.",
-                    FormatDuration(analysis::kStallMinimumNs), FormatDuration(analysis::kStallReturnNs)),
+                    "lasted at least {} and the work it waited for ended inside it, before its return by at most {} "
+                    "(copies: {}, other calls than syncs: {}).",
+                    FormatDuration(analysis::kStallMinimumNs), FormatDuration(report.return_limits.sync_ns),
+                    FormatDuration(report.return_limits.copy_ns), FormatDuration(analysis::kStallReturnNs)),
         "Blocked is the part of the call before the awaited work ended; GPU idle lasts from that end to the first work "
-        "the thread submits after the return."},
+        "the thread submits after the return. Recoverable is what the recording, replayed, would be shorter by without "
+        "the site."},
        {}});
   return Displayable(std::move(document));
 }

@@ -127,6 +127,8 @@ analysis::HuntReport OrdinaryHunt() {
   report.capture = OwnCapture("default");
   report.range = "step";
   report.occurrence_count = 10;
+  report.device_idle = {.total_ns = 5'000'000, .no_wait_ns = 1'250'000};
+  report.back_pressure = {.count = 3, .blocked_ns = 420'000};
   report.sites = {ItemSite(), AllocatorSite()};
   AddTotals(report);
   report.unknown_kind_copy_count = 4;

@@ -67,11 +67,34 @@ void WriteCost(JsonWriter& json, const analysis::Cost& cost) {
   json.Field("blocked_ns", cost.blocked_ns);
   json.Field("idle_ns", cost.idle_ns);
   json.Field("idle_compute_ns", cost.idle_compute_ns);
+  json.Field("idle_blocked_ns", cost.idle_blocked_ns);
   json.Field("idle_return_ns", cost.idle_return_ns);
   json.Field("idle_host_ns", cost.idle_host_ns);
   json.Field("idle_launch_ns", cost.idle_launch_ns);
   json.Field("no_later_work_count", cost.no_later_work_count);
   json.EndObject();
+}
+
+void WriteIdle(JsonWriter& json, const analysis::HuntReport& report) {
+  json.Key("device_idle");
+  if (report.device_idle) {
+    json.BeginObject();
+    json.Field("total_ns", report.device_idle->total_ns);
+    json.Field("no_wait_ns", report.device_idle->no_wait_ns);
+    json.EndObject();
+  } else {
+    json.Null();
+  }
+  json.Key("back_pressure");
+  if (report.back_pressure) {
+    json.BeginObject();
+    json.Field("count", report.back_pressure->count);
+    json.Field("blocked_ns", report.back_pressure->blocked_ns);
+    json.Field("unknown_count", report.back_pressure->unknown_count);
+    json.EndObject();
+  } else {
+    json.Null();
+  }
 }
 
 void WriteSite(JsonWriter& json, const analysis::Site& site) {
@@ -82,6 +105,8 @@ void WriteSite(JsonWriter& json, const analysis::Site& site) {
   json.Field("count_per_occurrence", site.count_per_occurrence);
   json.Field("call_ns", site.call_ns);
   WriteCost(json, site.cost);
+  json.Field("recoverable_ns", site.recoverable_ns);
+  json.Field("recoverable_is_first_order", site.recoverable_is_first_order);
   WriteCopies(json, site.copies);
   json.Field("unknown_kind_copy_count", site.unknown_kind_copy_count);
   FrameField(json, "innermost_user", site.innermost_user);
@@ -233,6 +258,14 @@ std::string HuntJson(const analysis::HuntReport& report, const RunOutcome& outco
   json.Field("counts_complete", report.counts_complete);
   json.Field("costs_complete", report.costs_complete);
   List(json, "sites", report.sites, [&](const analysis::Site& site) { WriteSite(json, site); });
+  json.Field("recoverable_all_ns", report.recoverable_all_ns);
+  List(json, "groups", report.groups, [&](const analysis::SiteGroup& group) {
+    json.BeginObject();
+    List(json, "sites", group.sites, [&](size_t site) { json.Int(static_cast<int64_t>(site)); });
+    json.Field("recoverable_ns", group.recoverable_ns);
+    json.EndObject();
+  });
+  WriteIdle(json, report);
   WriteContext(json, report);
   WriteLosses(json, report.losses);
   Strings(json, "notes", report.notes);
@@ -240,6 +273,8 @@ std::string HuntJson(const analysis::HuntReport& report, const RunOutcome& outco
   json.BeginObject();
   json.Field("stall_minimum_ns", analysis::kStallMinimumNs);
   json.Field("stall_return_ns", analysis::kStallReturnNs);
+  json.Field("sync_return_ns", report.return_limits.sync_ns);
+  json.Field("copy_return_ns", report.return_limits.copy_ns);
   json.Field("query_spin_minimum_ns", analysis::kQuerySpinMinimumNs);
   json.Field("query_spin_minimum_count", analysis::kQuerySpinMinimumCount);
   json.EndObject();

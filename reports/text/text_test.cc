@@ -69,7 +69,7 @@ TEST(TerminalTest, KeepsTableOnOneLineWhereItFitsAndTextsBelowWhereNot) {
   const analysis::HuntReport report = OrdinaryHunt();
   const std::string wide = LineWith(HuntTerminal(report, {false, 240}), "training/loop.py:87");
   EXPECT_NE(wide.find("3.41 ms"), std::string::npos) << wide;
-  const std::string narrow = HuntTerminal(report, {false, 60});
+  const std::string narrow = HuntTerminal(report, {false, 72});
   EXPECT_TRUE(absl::StartsWith(LineWith(narrow, "training/loop.py:87"), "  where: ")) << narrow;
   EXPECT_NE(LineWith(narrow, "3.41 ms").find("wait"), std::string::npos) << narrow;
   EXPECT_NE(LineWith(HuntTerminal(report, {false, 40}), "GPU idle: 3.41 ms"), "");
