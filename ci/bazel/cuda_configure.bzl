@@ -1,6 +1,7 @@
 """Finds CUDA: the toolkit if nvcc is there, else the headers alone from their PyPI wheels (ci/setup.sh unpacks them).
 
-`CUDA_ENABLED` says whether .cu files can be compiled; headers (CUDA, CUPTI, NVTX) exist either way.
+`CUDA_ENABLED` says whether .cu files can be compiled, to C++ code `STALLHOUND_HAS_NVCC` of `@cuda//:build` does;
+headers (CUDA, CUPTI, NVTX) exist either way.
 """
 
 _HEADERS = """
@@ -13,6 +14,11 @@ cc_library(
     name = "headers",
     hdrs = glob(["include/**"]),
     includes = ["include"],
+)
+
+cc_library(
+    name = "build",
+    defines = ["STALLHOUND_HAS_NVCC={enabled}"],
 )
 """
 
@@ -51,7 +57,8 @@ def _cuda_configure_impl(ctx):
         if not ctx.path(include + "/cupti.h").exists:
             fail("no CUDA toolkit at {} and no CUDA headers at {}: run ci/setup.sh, or set CUDA_PATH or STALLHOUND_CUDA_HEADERS".format(root, include))
     ctx.symlink(include, "include")
-    ctx.file("BUILD", _HEADERS + (_LIBRARIES.replace("{root}", root) if enabled else _NO_LIBRARIES))
+    headers = _HEADERS.replace("{enabled}", "1" if enabled else "0")
+    ctx.file("BUILD", headers + (_LIBRARIES.replace("{root}", root) if enabled else _NO_LIBRARIES))
     ctx.file("defs.bzl", "CUDA_ROOT = {}\nCUDA_ENABLED = {}\n".format(repr(root), enabled))
 
 cuda_configure = repository_rule(

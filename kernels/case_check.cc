@@ -1,0 +1,172 @@
+#include "kernels/case_check.h"
+
+#include <ATen/ops/equal.h>
+#include <ATen/ops/rand_like.h>
+#include <absl/strings/str_cat.h>
+#include <absl/strings/str_join.h>
+#include <torch/csrc/autograd/autograd.h>
+
+#include <optional>
+
+#include "base/status_macros.h"
+
+namespace stallhound::kernels {
+namespace {
+
+constexpr double kReferenceFactor = 2;
+constexpr double kPerturbationFactor = 4;
+
+double StorageRounding(at::ScalarType type) { return type == at::kBFloat16 ? 0x1p-8 : 0x1p-24; }
+
+double AccumulationRounding(DType dtype) { return dtype == DType::kTf32 ? 0x1p-11 : 0x1p-24; }
+
+bool IsEmpty(const at::Tensor& tensor) { return tensor.numel() == 0; }
+
+double LargestMagnitude(const at::Tensor& tensor) { return IsEmpty(tensor) ? 0 : tensor.abs().max().item<double>(); }
+
+// NaN if either holds one, unless both are equal there.
+double LargestDifference(const at::Tensor& tensor, const at::Tensor& exact) {
+  return LargestMagnitude(tensor.to(at::kDouble) - exact);
+}
+
+// Moves each element by at most one rounding.
+at::Tensor Perturbed(const at::Tensor& tensor, double rounding) {
+  return tensor * (1 + rounding * (2 * at::rand_like(tensor) - 1));
+}
+
+class Oracle {
+ public:
+  Oracle(const Pair& pair, const Case& benchmark_case, const CaseRunner& runner)
+      : pair_(pair), case_(benchmark_case), runner_(runner) {}
+
+  Tensors Exact() const { return Compute(std::nullopt); }
+  Tensors AfterRounding() const { return Compute(AccumulationRounding(case_.dtype)); }
+
+ private:
+  at::Tensor Widened(const at::Tensor& tensor, std::optional<double> rounding) const {
+    if (!tensor.is_floating_point()) return tensor;
+    const at::Tensor wide = tensor.detach().to(at::kDouble);
+    return rounding ? Perturbed(wide, *rounding) : wide;
+  }
+
+  Tensors Compute(std::optional<double> rounding) const {
+    Tensors inputs;
+    Tensors differentiable;
+    for (size_t i = 0; i < pair_.inputs.size(); ++i) {
+      inputs.push_back(Widened(runner_.inputs()[i], rounding));
+      if (case_.pass == Pass::kForward || !pair_.inputs[i].is_differentiable) continue;
+      inputs.back().set_requires_grad(true);
+      differentiable.push_back(inputs.back());
+    }
+    Tensors outputs = pair_.oracle ? pair_.oracle(case_, inputs) : pair_.variants[kReference].forward(case_, inputs);
+    if (case_.pass == Pass::kForward)
+      return pair_.canonical_outputs ? pair_.canonical_outputs(case_, inputs, outputs) : outputs;
+    Tensors gradients;
+    for (const at::Tensor& gradient : runner_.output_gradients()) gradients.push_back(Widened(gradient, rounding));
+    std::erase_if(outputs, [](const at::Tensor& output) { return !output.requires_grad(); });
+    return torch::autograd::grad(outputs, differentiable, gradients);
+  }
+
+  const Pair& pair_;
+  const Case& case_;
+  const CaseRunner& runner_;
+};
+
+Tensors Canonical(const Pair& pair, const Case& benchmark_case, const CaseRunner& runner) {
+  if (benchmark_case.pass == Pass::kBackward || !pair.canonical_outputs) return runner.results();
+  return pair.canonical_outputs(benchmark_case, runner.inputs(), runner.results());
+}
+
+Comparison ComparisonOf(const Pair& pair, const Case& benchmark_case, size_t result) {
+  return benchmark_case.pass == Pass::kBackward ? Comparison::kRounding : pair.outputs[result].comparison;
+}
+
+std::string Description(const at::Tensor& tensor) {
+  if (!tensor.defined()) return "nothing";
+  return absl::StrCat(at::toString(tensor.scalar_type()), "[", absl::StrJoin(tensor.sizes(), ", "), "]");
+}
+
+// What makes two tensors incomparable, or an empty string.
+std::string FormProblem(const at::Tensor& result, const at::Tensor& reference) {
+  if (result.defined() && reference.defined() && result.scalar_type() == reference.scalar_type() &&
+      result.sizes() == reference.sizes()) {
+    return "";
+  }
+  return absl::StrCat("is ", Description(result), ", the reference's is ", Description(reference));
+}
+
+class Check {
+ public:
+  Check(const Pair& pair, const Variant& variant, const Case& benchmark_case)
+      : pair_(pair), variant_(variant), case_(benchmark_case) {}
+
+  absl::Status Compare(const CaseRunner& runner, const CaseRunner& reference) {
+    const Oracle oracle(pair_, case_, runner);
+    const Tensors exact = oracle.Exact();
+    const Tensors results = Canonical(pair_, case_, runner);
+    const Tensors reference_results = Canonical(pair_, case_, reference);
+    if (results.size() != exact.size() || reference_results.size() != exact.size()) {
+      return absl::DataLossError(absl::StrCat(Id(), " gives ", results.size(), " results, the reference ",
+                                              reference_results.size(), ", the oracle ", exact.size()));
+    }
+    std::optional<Tensors> rounded;
+    for (size_t i = 0; i < exact.size(); ++i) {
+      std::string problem = FormProblem(results[i], reference_results[i]);
+      if (problem.empty() && ComparisonOf(pair_, case_, i) == Comparison::kExact) {
+        problem = at::equal(results[i], exact[i].to(results[i].scalar_type())) ? "" : "differs from the exact result";
+      } else if (problem.empty()) {
+        problem = RoundingProblem({results[i], reference_results[i], exact[i]}, [&] {
+          if (!rounded) rounded = oracle.AfterRounding();
+          return LargestDifference((*rounded)[i], exact[i]);
+        });
+      }
+      if (!problem.empty()) {
+        return absl::DataLossError(absl::StrCat(Id(), ": ", runner.result_names()[i], " ", problem));
+      }
+    }
+    return absl::OkStatus();
+  }
+
+ private:
+  struct Triple {
+    const at::Tensor& result;
+    const at::Tensor& reference;
+    const at::Tensor& exact;
+  };
+
+  std::string Id() const { return CaseId(pair_, variant_, case_); }
+
+  // `perturbation` is asked only if the cheaper part of the limit does not suffice.
+  static std::string RoundingProblem(const Triple& triple, const std::function<double()>& perturbation) {
+    const double error = LargestDifference(triple.result, triple.exact);
+    const double reference_error = LargestDifference(triple.reference, triple.exact);
+    double limit = kReferenceFactor * reference_error +
+                   StorageRounding(triple.result.scalar_type()) * LargestMagnitude(triple.exact);
+    if (error <= limit) return "";
+    limit += kPerturbationFactor * perturbation();
+    if (error <= limit) return "";
+    return absl::StrCat("is wrong: largest error ", error, ", allowed ", limit, ", the reference's ", reference_error,
+                        ", largest exact value ", LargestMagnitude(triple.exact));
+  }
+
+  const Pair& pair_;
+  const Variant& variant_;
+  const Case& case_;
+};
+
+}  // namespace
+
+absl::Status CheckCase(const Pair& pair, const Variant& variant, const Case& benchmark_case,
+                       const CaseRunner::Options& options) {
+  SH_ASSIGN_OR_RETURN(CaseRunner runner, CaseRunner::Create(pair, variant, benchmark_case, options));
+  SH_RETURN_IF_ERROR(runner.Run());
+  SH_ASSIGN_OR_RETURN(CaseRunner reference,
+                      CaseRunner::Create(pair, pair.variants[kReference], benchmark_case, options));
+  SH_RETURN_IF_ERROR(reference.Run());
+  absl::Status verdict;
+  SH_RETURN_IF_ERROR(GuardTorch(absl::StrCat("check ", CaseId(pair, variant, benchmark_case)),
+                                [&] { verdict = Check(pair, variant, benchmark_case).Compare(runner, reference); }));
+  return verdict;
+}
+
+}  // namespace stallhound::kernels

@@ -1,0 +1,16 @@
+#pragma once
+
+#include <string_view>
+#include <vector>
+
+#include "kernels/pair.h"
+
+namespace stallhound::kernels {
+
+// All layers, in the order of registry.cc. Made at the first call; thread-safe.
+const std::vector<Pair>& AllPairs();
+
+// nullptr if no layer has this name.
+const Pair* FindPair(std::string_view name);
+
+}  // namespace stallhound::kernels
