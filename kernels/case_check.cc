@@ -1,9 +1,10 @@
 #include "kernels/case_check.h"
 
+#include <ATen/TensorOperators.h>
 #include <ATen/ops/equal.h>
 #include <ATen/ops/rand_like.h>
-#include <absl/strings/str_cat.h>
-#include <absl/strings/str_join.h>
+#include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <torch/csrc/autograd/autograd.h>
 
 #include <optional>
@@ -83,7 +84,7 @@ Comparison ComparisonOf(const Pair& pair, const Case& benchmark_case, size_t res
 
 std::string Description(const at::Tensor& tensor) {
   if (!tensor.defined()) return "nothing";
-  return absl::StrCat(at::toString(tensor.scalar_type()), "[", absl::StrJoin(tensor.sizes(), ", "), "]");
+  return fmt::format("{}{}", at::toString(tensor.scalar_type()), tensor.sizes().vec());
 }
 
 // What makes two tensors incomparable, or an empty string.
@@ -92,7 +93,7 @@ std::string FormProblem(const at::Tensor& result, const at::Tensor& reference) {
       result.sizes() == reference.sizes()) {
     return "";
   }
-  return absl::StrCat("is ", Description(result), ", the reference's is ", Description(reference));
+  return fmt::format("is {}, the reference's is {}", Description(result), Description(reference));
 }
 
 class Check {
@@ -106,8 +107,8 @@ class Check {
     const Tensors results = Canonical(pair_, case_, runner);
     const Tensors reference_results = Canonical(pair_, case_, reference);
     if (results.size() != exact.size() || reference_results.size() != exact.size()) {
-      return absl::DataLossError(absl::StrCat(Id(), " gives ", results.size(), " results, the reference ",
-                                              reference_results.size(), ", the oracle ", exact.size()));
+      return absl::DataLossError(fmt::format("{} gives {} results, the reference {}, the oracle {}", Id(),
+                                             results.size(), reference_results.size(), exact.size()));
     }
     std::optional<Tensors> rounded;
     for (size_t i = 0; i < exact.size(); ++i) {
@@ -121,7 +122,7 @@ class Check {
         });
       }
       if (!problem.empty()) {
-        return absl::DataLossError(absl::StrCat(Id(), ": ", runner.result_names()[i], " ", problem));
+        return absl::DataLossError(fmt::format("{}: {} {}", Id(), runner.result_names()[i], problem));
       }
     }
     return absl::OkStatus();
@@ -145,8 +146,8 @@ class Check {
     if (error <= limit) return "";
     limit += kPerturbationFactor * perturbation();
     if (error <= limit) return "";
-    return absl::StrCat("is wrong: largest error ", error, ", allowed ", limit, ", the reference's ", reference_error,
-                        ", largest exact value ", LargestMagnitude(triple.exact));
+    return fmt::format("is wrong: largest error {}, allowed {}, the reference's {}, largest exact value {}", error,
+                       limit, reference_error, LargestMagnitude(triple.exact));
   }
 
   const Pair& pair_;
@@ -164,7 +165,7 @@ absl::Status CheckCase(const Pair& pair, const Variant& variant, const Case& ben
                       CaseRunner::Create(pair, pair.variants[kReference], benchmark_case, options));
   SH_RETURN_IF_ERROR(reference.Run());
   absl::Status verdict;
-  SH_RETURN_IF_ERROR(GuardTorch(absl::StrCat("check ", CaseId(pair, variant, benchmark_case)),
+  SH_RETURN_IF_ERROR(GuardTorch("check " + CaseId(pair, variant, benchmark_case),
                                 [&] { verdict = Check(pair, variant, benchmark_case).Compare(runner, reference); }));
   return verdict;
 }

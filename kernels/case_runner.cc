@@ -2,7 +2,7 @@
 
 #include <ATen/Context.h>
 #include <ATen/ops/empty.h>
-#include <absl/strings/str_cat.h>
+#include <fmt/format.h>
 #include <torch/csrc/autograd/autograd.h>
 
 #include "base/status_macros.h"
@@ -57,13 +57,13 @@ Tensors Differentiable(const Tensors& outputs) {
 absl::Status CheckDevice(const Pair& pair, const Variant& variant, Device device) {
   if (!RunsOn(variant, device)) {
     return absl::InvalidArgumentError(
-        absl::StrCat("cannot run ", pair.name, "/", variant.name, ": it does not run on ", Name(device)));
+        fmt::format("cannot run {}/{}: it does not run on {}", pair.name, variant.name, Name(device)));
   }
   if (device == Device::kCuda && !HasCuda()) {
     return absl::FailedPreconditionError(
-        absl::StrCat("cannot run ", pair.name, "/", variant.name, " on cuda: ",
-                     kHasCudaCode ? "LibTorch finds no CUDA device; look at nvidia-smi and CUDA_VISIBLE_DEVICES"
-                                  : "built without nvcc; install the CUDA toolkit and build again"));
+        fmt::format("cannot run {}/{} on cuda: {}", pair.name, variant.name,
+                    kHasCudaCode ? "LibTorch finds no CUDA device; look at nvidia-smi and CUDA_VISIBLE_DEVICES"
+                                 : "built without nvcc; install the CUDA toolkit and build again"));
   }
   return absl::OkStatus();
 }
@@ -79,16 +79,15 @@ at::Device TorchDevice(Device device) {
 }
 
 absl::Status GuardTorch(std::string_view action, const std::function<void()>& work) {
-  const std::string_view prefix = "cannot ";
   try {
     work();
     return absl::OkStatus();
   } catch (const c10::OutOfMemoryError& error) {
-    return absl::ResourceExhaustedError(absl::StrCat(prefix, action, ": ", error.what_without_backtrace()));
+    return absl::ResourceExhaustedError(fmt::format("cannot {}: {}", action, error.what_without_backtrace()));
   } catch (const c10::Error& error) {
-    return absl::InternalError(absl::StrCat(prefix, action, ": ", error.what_without_backtrace()));
+    return absl::InternalError(fmt::format("cannot {}: {}", action, error.what_without_backtrace()));
   } catch (const std::exception& error) {
-    return absl::InternalError(absl::StrCat(prefix, action, ": ", error.what()));
+    return absl::InternalError(fmt::format("cannot {}: {}", action, error.what()));
   }
 }
 
@@ -97,7 +96,7 @@ absl::StatusOr<CaseRunner> CaseRunner::Create(const Pair& pair, const Variant& v
   SH_RETURN_IF_ERROR(CheckDevice(pair, variant, options.device));
   CaseRunner runner(pair, variant, benchmark_case);
   SH_RETURN_IF_ERROR(
-      GuardTorch(absl::StrCat("prepare ", CaseId(pair, variant, benchmark_case), " on ", Name(options.device)),
+      GuardTorch(fmt::format("prepare {} on {}", CaseId(pair, variant, benchmark_case), Name(options.device)),
                  [&] { runner.Prepare(options); }));
   return runner;
 }
@@ -136,7 +135,7 @@ absl::Status CaseRunner::Run() {
                                            /*retain_graph=*/true, /*create_graph=*/false, /*allow_unused=*/false);
     return absl::OkStatus();
   } catch (...) {
-    return GuardTorch(absl::StrCat("run ", CaseId(*pair_, *variant_, case_)), [] { throw; });
+    return GuardTorch("run " + CaseId(*pair_, *variant_, case_), [] { throw; });
   }
 }
 

@@ -1,7 +1,7 @@
 #include "kernels/pair.h"
 
 #include <absl/algorithm/container.h>
-#include <absl/strings/str_cat.h>
+#include <fmt/format.h>
 
 namespace stallhound::kernels {
 namespace {
@@ -42,8 +42,8 @@ std::vector<Case> BenchmarkCases(const Pair& pair, Device device) {
 std::vector<Case> AwkwardCases(const Pair& pair) { return Product(pair, pair.awkward_shapes); }
 
 std::string CaseId(const Pair& pair, const Variant& variant, const Case& benchmark_case) {
-  return absl::StrCat(pair.name, "/", variant.name, "/", Name(benchmark_case.dtype), "/", benchmark_case.shape.name,
-                      "/", Name(benchmark_case.pass));
+  return fmt::format("{}/{}/{}/{}/{}", pair.name, variant.name, Name(benchmark_case.dtype), benchmark_case.shape.name,
+                     Name(benchmark_case.pass));
 }
 
 bool RunsOn(const Variant& variant, Device device) { return absl::c_linear_search(variant.devices, device); }

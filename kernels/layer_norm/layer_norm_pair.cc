@@ -1,5 +1,5 @@
 #include <ATen/core/Tensor.h>
-#include <absl/strings/str_cat.h>
+#include <fmt/format.h>
 
 #include "kernels/case_runner.h"
 #include "kernels/layer_norm/layer_norm.h"
@@ -13,7 +13,7 @@ namespace {
 constexpr int64_t kWidths[] = {16, 32, 48, 80, 128, 256, 512};
 constexpr double kEps = 1e-5;
 
-Shape MakeShape(int64_t rows, int64_t width) { return {absl::StrCat(rows, "x", width), {rows, width}, {}}; }
+Shape MakeShape(int64_t rows, int64_t width) { return {fmt::format("{}x{}", rows, width), {rows, width}, {}}; }
 
 int64_t Rows(const Case& c) { return c.shape.dims[0]; }
 int64_t Width(const Case& c) { return c.shape.dims[1]; }

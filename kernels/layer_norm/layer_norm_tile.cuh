@@ -2,6 +2,8 @@
 
 // How rows are laid over lanes, and which layout each width takes.
 
+#include <type_traits>
+
 #include "kernels/device_vector.cuh"
 #include "kernels/layer_norm/layer_norm_launch.h"
 
@@ -97,7 +99,7 @@ bool WithBackwardTile(int64_t width, const Run& run) {
       run.template operator()<Tile<T, 4, 4, 3, 1>>();
       return true;
     case 80:
-      run.template operator()<Tile<T, 4, 4, 5, 1>>();
+      run.template operator()<std::conditional_t<kIsFp32, Tile<T, 2, 8, 5, 1>, Tile<T, 4, 4, 5, 1>>>();
       return true;
     case 128:
       run.template operator()<Tile<T, kV, 16, 128 / kV / 16, 2>>();

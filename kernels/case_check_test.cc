@@ -1,0 +1,160 @@
+// The check must find what is planted: a pair whose layer is y = 2 * x * x, and variants that are wrong in one way
+// each.
+
+#include "kernels/case_check.h"
+
+#include <ATen/TensorOperators.h>
+#include <ATen/ops/arange.h>
+#include <ATen/ops/where.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "kernels/case_runner.h"
+#include "kernels/tensor_source.h"
+
+namespace stallhound::kernels {
+namespace {
+
+using ::testing::HasSubstr;
+
+using Layer = std::function<at::Tensor(const at::Tensor&)>;
+
+at::Tensor TwiceSquare(const at::Tensor& x) { return 2 * x * x; }
+
+Variant MakeVariant(const std::string& name, const Layer& layer) {
+  Variant variant;
+  variant.name = name;
+  variant.forward = [layer](const Case&, const Tensors& inputs) -> Tensors { return {layer(inputs[0])}; };
+  return variant;
+}
+
+Pair SquarePair(const Layer& optimized) {
+  Pair pair;
+  pair.name = "square";
+  pair.dtypes = {DType::kFp32, DType::kBf16};
+  pair.passes = {Pass::kForward, Pass::kBackward};
+  pair.inputs = {{"x", true}};
+  pair.outputs = {{"y"}};
+  pair.make_inputs = [](const Case& c, Device device, uint64_t seed) -> Tensors {
+    return {TensorSource(device, seed).Normal(c.shape.dims, StorageType(c.dtype))};
+  };
+  pair.variants = {MakeVariant("reference", TwiceSquare), MakeVariant("optimized", optimized)};
+  return pair;
+}
+
+absl::Status CheckSquare(const Layer& optimized, Pass pass, DType dtype = DType::kFp32) {
+  const Pair pair = SquarePair(optimized);
+  return CheckCase(pair, pair.variants[kOptimized], {{"100x3", {100, 3}, {}}, dtype, pass}, {});
+}
+
+TEST(CheckCaseTest, AcceptsOtherRoundings) {
+  const Layer in_other_order = [](const at::Tensor& x) { return (x * 2.0001) * x - 0.0001 * x * x; };
+  for (const DType dtype : {DType::kFp32, DType::kBf16}) {
+    for (const Pass pass : {Pass::kForward, Pass::kBackward}) {
+      EXPECT_TRUE(CheckSquare(TwiceSquare, pass, dtype).ok());
+    }
+  }
+  for (const Pass pass : {Pass::kForward, Pass::kBackward}) {
+    const absl::Status status = CheckSquare(in_other_order, pass);
+    EXPECT_TRUE(status.ok()) << status;
+  }
+}
+
+TEST(CheckCaseTest, FindsASmallErrorInOneElement) {
+  const Layer wrong = [](const at::Tensor& x) {
+    at::Tensor y = TwiceSquare(x).clone();
+    const at::Tensor largest = y.detach().abs().max();
+    return y + at::where(y.detach() == largest, largest * 1e-6, 0 * largest);
+  };
+  const absl::Status status = CheckSquare(wrong, Pass::kForward);
+  EXPECT_EQ(status.code(), absl::StatusCode::kDataLoss);
+  EXPECT_THAT(std::string(status.message()),
+              HasSubstr("square/optimized/fp32/100x3/forward: y is wrong: largest error"));
+  EXPECT_TRUE(CheckSquare(wrong, Pass::kBackward).ok());
+}
+
+TEST(CheckCaseTest, FindsAWrongGradient) {
+  const Layer wrong = [](const at::Tensor& x) { return TwiceSquare(x) + 0.001 * (x - x.detach()); };
+  EXPECT_TRUE(CheckSquare(wrong, Pass::kForward).ok());
+  const absl::Status status = CheckSquare(wrong, Pass::kBackward);
+  EXPECT_EQ(status.code(), absl::StatusCode::kDataLoss);
+  EXPECT_THAT(std::string(status.message()), HasSubstr("dx is wrong"));
+}
+
+TEST(CheckCaseTest, FindsNaN) {
+  const Layer wrong = [](const at::Tensor& x) {
+    return at::where(x > 1, TwiceSquare(x) / (0 * x) * 0, TwiceSquare(x));
+  };
+  EXPECT_THAT(std::string(CheckSquare(wrong, Pass::kForward).message()), HasSubstr("y is wrong: largest error nan"));
+}
+
+TEST(CheckCaseTest, FindsOtherShapesAndTypes) {
+  const Layer narrow = [](const at::Tensor& x) { return TwiceSquare(x).narrow(0, 0, 99); };
+  EXPECT_THAT(std::string(CheckSquare(narrow, Pass::kForward).message()),
+              HasSubstr("y is Float[99, 3], the reference's is Float[100, 3]"));
+  const Layer wide = [](const at::Tensor& x) { return TwiceSquare(x).to(at::kDouble); };
+  EXPECT_THAT(std::string(CheckSquare(wide, Pass::kForward).message()), HasSubstr("y is Double[100, 3]"));
+}
+
+TEST(CheckCaseTest, TurnsExceptionsIntoStatus) {
+  const Layer throws = [](const at::Tensor& x) -> at::Tensor { TORCH_CHECK(false, "no luck with ", x.sizes()); };
+  const absl::Status status = CheckSquare(throws, Pass::kForward);
+  EXPECT_EQ(status.code(), absl::StatusCode::kInternal);
+  EXPECT_EQ(std::string(status.message()), "cannot run square/optimized/fp32/100x3/forward: no luck with [100, 3]");
+}
+
+TEST(CheckCaseTest, ComparesIndicesExactly) {
+  Pair pair = SquarePair(TwiceSquare);
+  pair.passes = {Pass::kForward};
+  pair.outputs = {{"order", Comparison::kExact}};
+  const auto order = [](int64_t shift) {
+    return [shift](const at::Tensor& x) { return at::arange(x.size(0)).add_(shift).remainder_(x.size(0)); };
+  };
+  pair.variants = {MakeVariant("reference", order(0)), MakeVariant("same", order(0)), MakeVariant("shifted", order(1))};
+  const Case c = {{"5", {5}, {}}, DType::kFp32, Pass::kForward};
+  EXPECT_TRUE(CheckCase(pair, pair.variants[1], c, {}).ok());
+  EXPECT_THAT(std::string(CheckCase(pair, pair.variants[2], c, {}).message()),
+              HasSubstr("order differs from the exact result"));
+  pair.canonical_outputs = [](const Case&, const Tensors&, const Tensors& outputs) -> Tensors {
+    return {std::get<0>(outputs[0].sort())};
+  };
+  EXPECT_TRUE(CheckCase(pair, pair.variants[2], c, {}).ok());
+}
+
+TEST(CheckCaseTest, RefusesADeviceThatAVariantLacks) {
+  Pair pair = SquarePair(TwiceSquare);
+  pair.variants[kOptimized].devices = {Device::kCuda};
+  const absl::Status status =
+      CheckCase(pair, pair.variants[kOptimized], {{"1", {1}, {}}, DType::kFp32, Pass::kForward}, {});
+  EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument);
+  EXPECT_EQ(std::string(status.message()), "cannot run square/optimized: it does not run on cpu");
+}
+
+TEST(CaseRunnerTest, KeepsValuesInEveryLayout) {
+  const Pair pair = SquarePair(TwiceSquare);
+  const Case c = {{"4x3", {4, 3}, {}}, DType::kBf16, Pass::kBackward};
+  const CaseRunner plain = *CaseRunner::Create(pair, pair.variants[0], c, {});
+  const CaseRunner misaligned = *CaseRunner::Create(pair, pair.variants[0], c, {.layout = Layout::kMisaligned});
+  const CaseRunner strided = *CaseRunner::Create(pair, pair.variants[0], c, {.layout = Layout::kStrided});
+  for (const CaseRunner* runner : {&misaligned, &strided}) {
+    EXPECT_TRUE(runner->inputs()[0].equal(plain.inputs()[0]));
+    EXPECT_TRUE(runner->output_gradients()[0].equal(plain.output_gradients()[0]));
+  }
+  EXPECT_TRUE(misaligned.inputs()[0].is_contiguous());
+  EXPECT_NE(reinterpret_cast<uintptr_t>(misaligned.inputs()[0].data_ptr()) % 4, 0u);
+  EXPECT_FALSE(strided.inputs()[0].is_contiguous());
+}
+
+TEST(CaseRunnerTest, RunsAgainWithEqualResults) {
+  const Pair pair = SquarePair(TwiceSquare);
+  CaseRunner runner =
+      *CaseRunner::Create(pair, pair.variants[0], {{"4x3", {4, 3}, {}}, DType::kFp32, Pass::kBackward}, {});
+  ASSERT_TRUE(runner.Run().ok());
+  const at::Tensor first = runner.results()[0];
+  ASSERT_TRUE(runner.Run().ok());
+  EXPECT_TRUE(runner.results()[0].equal(first));
+  EXPECT_THAT(runner.result_names(), ::testing::ElementsAre("dx"));
+}
+
+}  // namespace
+}  // namespace stallhound::kernels
