@@ -11,14 +11,23 @@ has_nvcc || say "no nvcc here: the bundle has no CUDA runtime example"
 # A bundle is for a machine whose LibTorch is elsewhere: run.sh finds it.
 mapfile -t examples < <(bazel query 'kind(cc_binary, //examples:*)' 2>/dev/null)
 bazel_build build -k //examples/... || die "build the examples" "Bazel failed" "bazel build //examples/..."
+mapfile -t tests < <(bazel query 'kind(cc_test, //kernels/...)' 2>/dev/null)
+if has_nvcc && has_torch; then
+  bazel_build build "${tests[@]}" || die "build the tests of kernels" "Bazel failed" "bazel build //kernels/..."
+fi
 bin=$(bazel info bazel-bin 2>/dev/null)
 
 rm -rf .bundle
-mkdir -p .bundle/examples
+mkdir -p .bundle/examples .bundle/tests
 tar -C .bundle -xf "$tarball"
 mv .bundle/stallhound-* .bundle/stallhound
 for example in "${examples[@]#//examples:}"; do
   [[ ! -x "$bin/examples/$example" ]] || strip --strip-debug -o ".bundle/examples/$example" "$bin/examples/$example"
+done
+for test in "${tests[@]}"; do
+  path=${test#//}
+  path=${path/://}
+  [[ ! -x "$bin/$path" ]] || strip --strip-debug -o ".bundle/tests/$(basename "$path")" "$bin/$path"
 done
 cp examples/examples.txt examples/python/*.py .bundle/examples/
 cp -r ci/device/run.sh ci/device/steps ci/score_syncs.sh ci/score_syncs.py .bundle/

@@ -23,11 +23,13 @@ double AccumulationRounding(DType dtype) { return dtype == DType::kTf32 ? 0x1p-1
 
 bool IsEmpty(const at::Tensor& tensor) { return tensor.numel() == 0; }
 
-double LargestMagnitude(const at::Tensor& tensor) { return IsEmpty(tensor) ? 0 : tensor.abs().max().item<double>(); }
+double LargestMagnitude(const at::Tensor& tensor) {
+  return IsEmpty(tensor) ? 0 : tensor.detach().abs().max().item<double>();
+}
 
 // NaN if either holds one, unless both are equal there.
 double LargestDifference(const at::Tensor& tensor, const at::Tensor& exact) {
-  return LargestMagnitude(tensor.to(at::kDouble) - exact);
+  return LargestMagnitude(tensor.detach().to(at::kDouble) - exact);
 }
 
 // Moves each element by at most one rounding.
@@ -101,11 +103,10 @@ class Check {
   Check(const Pair& pair, const Variant& variant, const Case& benchmark_case)
       : pair_(pair), variant_(variant), case_(benchmark_case) {}
 
-  absl::Status Compare(const CaseRunner& runner, const CaseRunner& reference) {
+  absl::Status Compare(const CaseRunner& runner, const Tensors& reference_results) {
     const Oracle oracle(pair_, case_, runner);
     const Tensors exact = oracle.Exact();
     const Tensors results = Canonical(pair_, case_, runner);
-    const Tensors reference_results = Canonical(pair_, case_, reference);
     if (results.size() != exact.size() || reference_results.size() != exact.size()) {
       return absl::DataLossError(fmt::format("{} gives {} results, the reference {}, the oracle {}", Id(),
                                              results.size(), reference_results.size(), exact.size()));
@@ -138,16 +139,17 @@ class Check {
   std::string Id() const { return CaseId(pair_, variant_, case_); }
 
   // `perturbation` is asked only if the cheaper part of the limit does not suffice.
-  static std::string RoundingProblem(const Triple& triple, const std::function<double()>& perturbation) {
+  std::string RoundingProblem(const Triple& triple, const std::function<double()>& perturbation) const {
     const double error = LargestDifference(triple.result, triple.exact);
     const double reference_error = LargestDifference(triple.reference, triple.exact);
-    double limit = kReferenceFactor * reference_error +
-                   StorageRounding(triple.result.scalar_type()) * LargestMagnitude(triple.exact);
+    const double magnitude = LargestMagnitude(triple.exact);
+    double limit = kReferenceFactor * reference_error + StorageRounding(triple.result.scalar_type()) * magnitude;
+    if (variant_.peer_error_ratio) limit = *variant_.peer_error_ratio * magnitude;
     if (error <= limit) return "";
-    limit += kPerturbationFactor * perturbation();
+    if (!variant_.peer_error_ratio) limit += kPerturbationFactor * perturbation();
     if (error <= limit) return "";
     return fmt::format("is wrong: largest error {}, allowed {}, the reference's {}, largest exact value {}", error,
-                       limit, reference_error, LargestMagnitude(triple.exact));
+                       limit, reference_error, magnitude);
   }
 
   const Pair& pair_;
@@ -155,18 +157,30 @@ class Check {
   const Case& case_;
 };
 
+// The reference's graph is gone before the fp64 computation takes its memory.
+absl::StatusOr<Tensors> ReferenceResults(const Pair& pair, const Case& benchmark_case,
+                                         const CaseRunner::Options& options) {
+  SH_ASSIGN_OR_RETURN(CaseRunner reference,
+                      CaseRunner::Create(pair, pair.variants[kReference], benchmark_case, options));
+  SH_RETURN_IF_ERROR(reference.Run());
+  Tensors results;
+  SH_RETURN_IF_ERROR(GuardTorch("check " + CaseId(pair, pair.variants[kReference], benchmark_case), [&] {
+    for (const at::Tensor& result : Canonical(pair, benchmark_case, reference)) results.push_back(result.detach());
+  }));
+  return results;
+}
+
 }  // namespace
 
 absl::Status CheckCase(const Pair& pair, const Variant& variant, const Case& benchmark_case,
                        const CaseRunner::Options& options) {
+  SH_ASSIGN_OR_RETURN(const Tensors reference_results, ReferenceResults(pair, benchmark_case, options));
   SH_ASSIGN_OR_RETURN(CaseRunner runner, CaseRunner::Create(pair, variant, benchmark_case, options));
   SH_RETURN_IF_ERROR(runner.Run());
-  SH_ASSIGN_OR_RETURN(CaseRunner reference,
-                      CaseRunner::Create(pair, pair.variants[kReference], benchmark_case, options));
-  SH_RETURN_IF_ERROR(reference.Run());
   absl::Status verdict;
-  SH_RETURN_IF_ERROR(GuardTorch("check " + CaseId(pair, variant, benchmark_case),
-                                [&] { verdict = Check(pair, variant, benchmark_case).Compare(runner, reference); }));
+  SH_RETURN_IF_ERROR(GuardTorch("check " + CaseId(pair, variant, benchmark_case), [&] {
+    verdict = Check(pair, variant, benchmark_case).Compare(runner, reference_results);
+  }));
   return verdict;
 }
 

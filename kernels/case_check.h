@@ -15,7 +15,8 @@ namespace stallhound::kernels {
 //     (u = 2^-24; tf32 products: 2^-11),
 //
 // where the last two are the floor below which errors say nothing about the algorithm. Results of Comparison::kExact
-// must be equal. Shapes and dtypes must be those of the reference.
+// must be equal. A variant with a `peer_error_ratio` is held to that instead. Shapes and dtypes must be those of the
+// reference.
 //
 // OK if all of it holds. DataLoss if a result is wrong: case, result, error and limit are named. Other errors are those
 // of CaseRunner. Waits for the device; needs memory for the fp64 computation with its gradients.

@@ -24,10 +24,13 @@ void PrintTo(const Subject& subject, std::ostream* out) {
   *out << subject.pair->name << "/" << subject.variant->name << " on " << Name(subject.device);
 }
 
-std::vector<Subject> Subjects() {
+enum class Whose { kEverybody, kOurs };
+
+std::vector<Subject> Subjects(Whose whose) {
   std::vector<Subject> subjects;
   for (const Pair& pair : AllPairs()) {
     for (size_t i = kOptimized; i < pair.variants.size(); ++i) {
+      if (whose == Whose::kOurs && pair.variants[i].peer_error_ratio) continue;
       for (const Device device : pair.variants[i].devices) subjects.push_back({&pair, &pair.variants[i], device});
     }
   }
@@ -65,19 +68,21 @@ TEST_P(VariantTest, IsRightOnBenchmarkCases) {
   }
 }
 
-TEST_P(VariantTest, IsRightOnAwkwardShapes) {
+class OwnVariantTest : public VariantTest {};
+
+TEST_P(OwnVariantTest, IsRightOnAwkwardShapes) {
   for (const Case& awkward_case : AwkwardCases(*GetParam().pair)) ExpectRight(awkward_case, Layout::kPlain);
 }
 
-TEST_P(VariantTest, IsRightOnMisalignedInputs) {
+TEST_P(OwnVariantTest, IsRightOnMisalignedInputs) {
   for (const Case& awkward_case : AwkwardCases(*GetParam().pair)) ExpectRight(awkward_case, Layout::kMisaligned);
 }
 
-TEST_P(VariantTest, IsRightOnStridedInputs) {
+TEST_P(OwnVariantTest, IsRightOnStridedInputs) {
   for (const Case& awkward_case : AwkwardCases(*GetParam().pair)) ExpectRight(awkward_case, Layout::kStrided);
 }
 
-TEST_P(VariantTest, LeavesItsInputsAlone) {
+TEST_P(OwnVariantTest, LeavesItsInputsAlone) {
   const auto& [pair, variant, device] = GetParam();
   for (const Case& awkward_case : AwkwardCases(*pair)) {
     absl::StatusOr<CaseRunner> runner = CaseRunner::Create(*pair, *variant, awkward_case, {.device = device});
@@ -92,7 +97,8 @@ TEST_P(VariantTest, LeavesItsInputsAlone) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(AllLayers, VariantTest, ::testing::ValuesIn(Subjects()), SubjectName);
+INSTANTIATE_TEST_SUITE_P(AllLayers, VariantTest, ::testing::ValuesIn(Subjects(Whose::kEverybody)), SubjectName);
+INSTANTIATE_TEST_SUITE_P(AllLayers, OwnVariantTest, ::testing::ValuesIn(Subjects(Whose::kOurs)), SubjectName);
 
 class DescriptorTest : public ::testing::TestWithParam<const Pair*> {};
 

@@ -3,7 +3,7 @@
 # files of the step, and one line per step in summary.txt as soon as it is known. A step that hangs is stopped.
 #
 #   doctor examples overhead wait_latency sigkill tiny_tmpfs second_profiler deadlock fork_storm record_examples
-#   record_kineto
+#   record_kineto kernels
 #   score_syncs     needs CORPUS=FOLDER with scripts and expected.json; left out of the default without it
 set -uo pipefail
 cd "$(dirname "$0")"
@@ -23,11 +23,12 @@ fi
 
 steps=("$@")
 if ((${#steps[@]} == 0)); then
-  steps=(doctor examples overhead wait_latency sigkill tiny_tmpfs second_profiler deadlock fork_storm record_examples record_kineto)
+  steps=(doctor examples overhead wait_latency sigkill tiny_tmpfs second_profiler deadlock fork_storm record_examples record_kineto
+    kernels)
   [[ -z "${CORPUS:-}" ]] || steps+=(score_syncs)
 fi
 
-declare -A limits=([overhead]=180 [score_syncs]=420 [examples]=240 [record_examples]=240)
+declare -A limits=([overhead]=180 [score_syncs]=420 [examples]=240 [record_examples]=240 [kernels]=300)
 failed=0
 for step in "${steps[@]}"; do
   start=$SECONDS code=0

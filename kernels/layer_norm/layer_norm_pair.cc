@@ -82,6 +82,14 @@ Variant MakeVariant(const char* name, LayerNorm layer_norm, ExpectedCounts (*exp
   return variant;
 }
 
+// LibTorch 2.11's CPU version sums gradients in bf16: dgamma of 10000 rows is off by 14% of its largest value.
+Variant LibTorchVariant() {
+  Variant variant = MakeVariant("libtorch", LayerNormLibTorch, Unknown);
+  variant.devices = {Device::kCuda};
+  variant.peer_error_ratio = 0x1p-6;
+  return variant;
+}
+
 }  // namespace
 
 Pair LayerNormPair() {
@@ -98,8 +106,7 @@ Pair LayerNormPair() {
   pair.outputs = {{"y"}};
   pair.make_inputs = MakeInputs;
   pair.variants = {MakeVariant("reference", LayerNormReference, Unknown),
-                   MakeVariant("optimized", LayerNormOptimized, OptimizedCounts),
-                   MakeVariant("libtorch", LayerNormLibTorch, Unknown)};
+                   MakeVariant("optimized", LayerNormOptimized, OptimizedCounts), LibTorchVariant()};
   return pair;
 }
 
