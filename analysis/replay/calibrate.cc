@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <deque>
 #include <optional>
-#include <tuple>
 #include <vector>
 
 namespace stallhound::analysis {
@@ -158,9 +157,6 @@ class Calibration {
     for (size_t i = 0; i < groups.size(); ++i) model_.threads[i].group = groups[i];
     model_.group_count = static_cast<uint32_t>(groups.size());
     model_.marks.insert(model_.marks.end(), found.begin(), found.end());
-    std::stable_sort(model_.marks.begin(), model_.marks.end(), [](const ReplayMark& a, const ReplayMark& b) {
-      return std::tie(a.host_ns, a.kind) < std::tie(b.host_ns, b.kind);
-    });
   }
 
  private:

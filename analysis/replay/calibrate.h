@@ -6,8 +6,9 @@
 
 namespace stallhound::analysis {
 
-// Fills the medians and queue_limit of `model`, flags launches that a full queue blocked, and adds kHandOver marks. One
-// pass, after works and marks are complete and sorted. Memory: marks, and at most 64 Ki samples of each median.
+// Fills the medians and queue_limit of `model`, flags launches that a full queue blocked, and appends kHandOver marks,
+// not sorted in. One pass, after works and marks are complete and sorted. Memory: marks, and at most 64 Ki samples of
+// each median.
 void Calibrate(ReplayModel& model);
 
 }  // namespace stallhound::analysis

@@ -267,25 +267,25 @@ void ModelBuilder::AddSpans(const std::vector<Span>& spans) {
 
 // What a launch loads or allocates precedes its submission; what a wait copies belongs before its end.
 void ModelBuilder::PlaceBesidePoints(const std::vector<SyncPoint>& points) {
-  std::vector<std::vector<PointSpan>> by_thread(model_.threads.size());
+  std::vector<std::vector<const SyncPoint*>> by_thread(model_.threads.size());
   for (const SyncPoint& point : points) {
     if (point.kind == SiteKind::kQueueFull) continue;
-    by_thread[threads_.at({point.process_id, point.thread_id})].push_back(
-        {point.start_ns, point.call_start_ns, point.end_ns});
+    by_thread[threads_.at({point.process_id, point.thread_id})].push_back(&point);
   }
   for (ReplayWork& work : model_.works) {
     if (work.thread == kNoThread) continue;
-    const std::vector<PointSpan>& spans = by_thread[work.thread];
-    const auto later = std::upper_bound(spans.begin(), spans.end(), work.host_ns + work.call_ns,
-                                        [](int64_t time_ns, const PointSpan& span) { return time_ns < span.start_ns; });
-    if (later == spans.begin()) continue;
-    const PointSpan& span = *std::prev(later);
     const int64_t call_end_ns = work.host_ns + work.call_ns;
-    if (span.start_ns > work.host_ns && span.end_ns <= call_end_ns) {
-      work.host_ns = span.end_ns;
-      work.call_ns = static_cast<uint32_t>(call_end_ns - span.end_ns);
-    } else if (work.host_ns >= span.start_ns && work.host_ns < span.end_ns) {
-      work.host_ns = std::min(work.host_ns, span.call_start_ns);
+    const std::vector<const SyncPoint*>& own = by_thread[work.thread];
+    const auto later =
+        std::upper_bound(own.begin(), own.end(), call_end_ns,
+                         [](int64_t time_ns, const SyncPoint* point) { return time_ns < point->start_ns; });
+    if (later == own.begin()) continue;
+    const SyncPoint& point = **std::prev(later);
+    if (point.start_ns > work.host_ns && point.end_ns <= call_end_ns) {
+      work.host_ns = point.end_ns;
+      work.call_ns = static_cast<uint32_t>(call_end_ns - point.end_ns);
+    } else if (work.host_ns >= point.start_ns && work.host_ns < point.end_ns) {
+      work.host_ns = std::min(work.host_ns, point.call_start_ns);
       work.call_ns = 0;
     }
   }
@@ -303,13 +303,6 @@ void ModelBuilder::PlaceUnknownLaunches() {
     }
     last = &work;
   }
-}
-
-// Leaves out what lies behind the last work that was kept.
-void ModelBuilder::CutMarks() {
-  if (!model_.cut_ns) return;
-  std::erase_if(model_.marks,
-                [this](const ReplayMark& mark) { return std::max(mark.host_ns, mark.end_ns) >= *model_.cut_ns; });
 }
 
 // The first call of a process that needs a context makes it: without that call, the next one would.
@@ -344,7 +337,9 @@ ReplayModel ModelBuilder::Finish(const std::vector<SyncPoint>& points, const std
   if (is_too_wide_) return {.is_too_wide = true};
   PlaceBesidePoints(points);
   if (has_unknown_launches_) PlaceUnknownLaunches();
-  CutMarks();
+  std::erase_if(model_.marks, [cut_ns = model_.cut_ns.value_or(INT64_MAX)](const ReplayMark& mark) {
+    return std::max(mark.host_ns, mark.end_ns) >= cut_ns;
+  });
   std::sort(model_.works.begin(), model_.works.end(), [](const ReplayWork& a, const ReplayWork& b) {
     return std::tie(a.host_ns, a.start_ns) < std::tie(b.host_ns, b.start_ns);
   });

@@ -143,11 +143,6 @@ class ModelBuilder : public capture::CaptureVisitor {
       return H::combine(std::move(hash), key.process_id, key.is_handle, key.id);
     }
   };
-  struct PointSpan {
-    int64_t start_ns;
-    int64_t call_start_ns;
-    int64_t end_ns;
-  };
 
   template <typename Batch>
   absl::Status AddBatch(const Batch& batch);
@@ -164,7 +159,6 @@ class ModelBuilder : public capture::CaptureVisitor {
   void AddSpans(const std::vector<Span>& spans);
   void PlaceBesidePoints(const std::vector<SyncPoint>& points);
   void PlaceUnknownLaunches();
-  void CutMarks();
   void KeepContextCreation();
 
   const Directory& directory_;

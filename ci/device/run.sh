@@ -28,7 +28,7 @@ if ((${#steps[@]} == 0)); then
   [[ -z "${CORPUS:-}" ]] || steps+=(score_syncs)
 fi
 
-declare -A limits=([overhead]=180 [score_syncs]=420 [examples]=240 [record_examples]=240 [kernels]=300)
+declare -A limits=([overhead]=180 [score_syncs]=420 [examples]=240 [record_examples]=300 [kernels]=300)
 failed=0
 for step in "${steps[@]}"; do
   start=$SECONDS code=0
