@@ -5,8 +5,8 @@
 #include <filesystem>
 #include <fstream>
 
+#include "base/sqlite/sqlite.h"
 #include "base/testing/temp_dir.h"
-#include "capture/file/sqlite.h"
 #include "capture/testing/memory_capture.h"
 
 namespace stallhound::capture {

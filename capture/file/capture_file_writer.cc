@@ -9,9 +9,9 @@
 #include <cstring>
 #include <type_traits>
 
+#include "base/sqlite/sqlite.h"
 #include "base/status_macros.h"
 #include "capture/file/capture_file.h"
-#include "capture/file/sqlite.h"
 #include "capture/file/table_sql.h"
 
 namespace stallhound::capture {

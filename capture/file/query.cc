@@ -7,9 +7,9 @@
 
 #include <filesystem>
 
+#include "base/sqlite/sqlite.h"
 #include "base/status_macros.h"
 #include "capture/file/capture_file.h"
-#include "capture/file/sqlite.h"
 
 namespace stallhound::capture {
 namespace {

@@ -1,6 +1,6 @@
 #pragma once
 
-// RAII over sqlite3 for the capture file: connections, statements, errors as absl::Status.
+// RAII over sqlite3: connections, statements, errors as absl::Status.
 
 #include <absl/status/status.h>
 #include <absl/status/statusor.h>
@@ -11,7 +11,7 @@
 #include <string>
 #include <string_view>
 
-namespace stallhound::capture {
+namespace stallhound {
 
 struct CloseConnection {
   void operator()(sqlite3* connection) const { sqlite3_close_v2(connection); }
@@ -31,4 +31,4 @@ absl::StatusOr<SqliteConnection> OpenSqlite(const std::string& path, int flags);
 absl::Status ExecuteSql(sqlite3* connection, const std::string& sql);
 absl::StatusOr<SqliteStatement> PrepareSql(sqlite3* connection, std::string_view sql);
 
-}  // namespace stallhound::capture
+}  // namespace stallhound

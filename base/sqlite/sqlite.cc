@@ -1,10 +1,10 @@
-#include "capture/file/sqlite.h"
+#include "base/sqlite/sqlite.h"
 
 #include <fmt/format.h>
 
 #include "base/status_macros.h"
 
-namespace stallhound::capture {
+namespace stallhound {
 namespace {
 
 absl::StatusCode CodeOf(int result) {
@@ -60,4 +60,4 @@ absl::StatusOr<SqliteStatement> PrepareSql(sqlite3* connection, std::string_view
   return SqliteStatement(raw);
 }
 
-}  // namespace stallhound::capture
+}  // namespace stallhound
