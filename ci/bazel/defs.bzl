@@ -45,5 +45,6 @@ def python_test(name, data = [], size = "small", **kwargs):
         **kwargs
     )
 
+genrule = native.genrule
 sh_test = native.sh_test
 cuda_library = _cuda_library
