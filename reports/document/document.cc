@@ -96,9 +96,10 @@ std::vector<std::string> RecoverableSentences(const analysis::HuntReport& report
     sentences.push_back(fmt::format("Only together do {} recover {}: each takes over what another waited for.",
                                     fmt::join(places, " and "), FormatDuration(group.recoverable_ns)));
   }
-  if (report.recoverable_all_ns) {
+  if (report.recoverable_all_ns && report.sites.size() > 1) {
     sentences.push_back(
-        fmt::format("All sites together recover {} (not the sum).", FormatDuration(*report.recoverable_all_ns)));
+        fmt::format("Without all of these sites the recording would be {} shorter, which is not the sum.",
+                    FormatDuration(*report.recoverable_all_ns)));
   }
   return sentences;
 }
@@ -129,7 +130,6 @@ Section SitesSection(const analysis::HuntReport& report) {
     section.table.details.push_back(std::move(details));
   }
   if (report.occurrence_count == 1) section.table = WithoutRates(std::move(section.table));
-  section.sentences = RecoverableSentences(report);
   if (report.sites.empty()) section.sentences.push_back("No sync point was recorded.");
   return section;
 }
@@ -269,6 +269,7 @@ Document HuntDocument(const analysis::HuntReport& report) {
   }
   if (!report.counts_complete) document.summary.push_back("Data was lost: the counts are incomplete (see Losses).");
   if (!report.costs_complete) document.summary.push_back("Data was lost: the costs may be wrong (see Losses).");
+  for (std::string& sentence : RecoverableSentences(report)) document.summary.push_back(std::move(sentence));
   AddNotes(report.notes, document.summary);
   document.sections.push_back(SitesSection(report));
   AddIfFilled(document.sections, TotalsSection(report));

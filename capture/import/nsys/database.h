@@ -18,7 +18,7 @@
 #include <utility>
 #include <vector>
 
-#include "capture/file/sqlite.h"
+#include "base/sqlite/sqlite.h"
 #include "capture/import/nsys/row_block.h"
 #include "capture/import/nsys/table_scan.h"
 

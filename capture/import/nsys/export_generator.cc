@@ -8,8 +8,8 @@
 #include <utility>
 #include <variant>
 
+#include "base/sqlite/sqlite.h"
 #include "base/status_macros.h"
-#include "capture/file/sqlite.h"
 
 namespace stallhound::capture::nsys {
 namespace {

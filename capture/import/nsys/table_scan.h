@@ -12,7 +12,7 @@
 #include <thread>
 #include <vector>
 
-#include "capture/file/sqlite.h"
+#include "base/sqlite/sqlite.h"
 #include "capture/import/nsys/row_block.h"
 
 namespace stallhound::capture::nsys {

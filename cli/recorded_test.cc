@@ -1,0 +1,79 @@
+// Recordings made on a GPU (examples/recorded) give the reports beside them.
+
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "base/testing/golden.h"
+#include "base/testing/subprocess.h"
+#include "base/testing/temp_dir.h"
+#include "cli/testing/run_stallhound.h"
+
+namespace stallhound::cli {
+namespace {
+
+using stallhound::testing::DataPath;
+using stallhound::testing::MatchesGolden;
+using stallhound::testing::RunSubprocess;
+using stallhound::testing::SubprocessOptions;
+using stallhound::testing::SubprocessResult;
+
+struct Recording {
+  const char* name;
+  const char* file;
+  bool has_range;  // `measured`, around the steady steps
+};
+
+std::string NameOf(const ::testing::TestParamInfo<Recording>& info) {
+  std::string name = info.param.name;
+  std::erase(name, '-');
+  return name;
+}
+
+class RecordedTest : public ::testing::TestWithParam<Recording> {
+ protected:
+  // The recording, unpacked if we do not read it as it is.
+  std::string Unpack() {
+    const std::string packed = DataPath(std::string("examples/recorded/") + GetParam().file);
+    if (!packed.ends_with(".zst")) return packed;
+    const std::string path = folder_.File("recording.spool");
+    SubprocessOptions options;
+    options.argv = {"zstd", "-dqf", packed, "-o", path};
+    EXPECT_EQ(RunSubprocess(options).exit_code, 0);
+    return path;
+  }
+
+  void ExpectGolden(std::vector<std::string> arguments, const std::string& what) {
+    if (GetParam().has_range) arguments.insert(arguments.begin() + 1, {"--range", "measured"});
+    const SubprocessResult result = RunSubprocess(StallhoundOptions(folder_.File("home"), arguments));
+    EXPECT_EQ(result.exit_code, 0) << result.err;
+    EXPECT_TRUE(MatchesGolden(result.out, std::string("examples/recorded/") + GetParam().name + "." + what + ".txt"));
+  }
+
+  stallhound::testing::TempDir folder_;
+};
+
+TEST_P(RecordedTest, HasItsReports) {
+  const std::string path = Unpack();
+  ExpectGolden({"hunt", "--from", path}, "hunt");
+  ExpectGolden({"counts", path}, "counts");
+}
+
+INSTANTIATE_TEST_SUITE_P(OnH200, RecordedTest,
+                         ::testing::Values(Recording{"cuda-driver", "cuda-driver.spool.zst", true},
+                                           Recording{"cuda-runtime", "cuda-runtime.spool.zst", true},
+                                           Recording{"cupy", "cupy.spool.zst", false},
+                                           Recording{"detection", "detection.spool.zst", true},
+                                           Recording{"graph-model", "graph-model.spool.zst", true},
+                                           Recording{"jax", "jax.spool.zst", false},
+                                           Recording{"libtorch", "libtorch.spool.zst", true},
+                                           Recording{"nvtx-operators", "nvtx-operators.spool.zst", true},
+                                           Recording{"nvtx-threads", "nvtx-threads.spool.zst", false},
+                                           Recording{"pytorch", "pytorch.spool.zst", true},
+                                           Recording{"pytorch-kineto", "pytorch.kineto.json.gz", false}),
+                         NameOf);
+
+}  // namespace
+}  // namespace stallhound::cli
