@@ -19,6 +19,10 @@ def cc_test(name, copts = [], deps = [], **kwargs):
     """A GoogleTest test; gtest's main is linked unless the test brings its own."""
     native.cc_test(name = name, copts = _COPTS + copts, deps = deps + ["@system//:gtest"], **kwargs)
 
+def torch_test(name, tags = [], **kwargs):
+    """A test that runs LibTorch. Its threads sleep when they wait: spinning, they take minutes on a busy machine."""
+    cc_test(name = name, tags = tags + ["torch"], env = {"OMP_WAIT_POLICY": "passive"}, **kwargs)
+
 def cc_benchmark(name, deps = [], tags = [], **kwargs):
     """A Google Benchmark binary of host code, `bazel run` by hand; never a timed test."""
     cc_binary(name = name, testonly = True, deps = deps + ["@system//:benchmark"], tags = tags, **kwargs)
