@@ -58,6 +58,21 @@ bool IsInPackages(std::string_view path) {
   return false;
 }
 
+// Of the home folder that begins at `at`: "/home/ann", "/root". 0: none does.
+size_t HomeLength(std::string_view text, size_t at) {
+  constexpr std::string_view kRoot = "/root";
+  const std::string_view rest = text.substr(at);
+  const bool is_root = StartsWith(rest, kRoot) && rest.size() > kRoot.size() && rest[kRoot.size()] == '/';
+  if (is_root && (at == 0 || !IsNameCharacter(text[at - 1]))) return kRoot.size();
+  for (const std::string_view home : kHomes) {
+    if (!StartsWith(rest, home)) continue;
+    size_t end = home.size();
+    while (end < rest.size() && IsNameCharacter(rest[end])) ++end;
+    return end > home.size() ? end : 0;
+  }
+  return 0;
+}
+
 std::optional<std::string> RelativeTo(std::string_view path, const std::string& root, std::string_view mark) {
   if (root.empty() || root == "/" || !StartsWith(path, root)) return std::nullopt;
   const std::string_view rest = path.substr(root.size());
@@ -81,20 +96,15 @@ std::string PortablePath(std::string_view path, const PathRoots& roots) {
 std::string HideHomes(std::string_view text) {
   std::string result;
   for (size_t i = 0; i < text.size();) {
-    size_t name = 0;
-    for (const std::string_view home : kHomes) {
-      if (text.substr(i, home.size()) == home) name = i + home.size();
-    }
-    size_t end = name;
-    while (name != 0 && end < text.size() && IsNameCharacter(text[end])) ++end;
-    if (end > name) {
-      // "C:\Users\ann": the drive goes too.
-      if (result.size() >= 2 && result.back() == ':') result.resize(result.size() - 2);
-      result += '~';
-      i = end;
-    } else {
+    const size_t length = HomeLength(text, i);
+    if (length == 0) {
       result += text[i++];
+      continue;
     }
+    // "C:\Users\ann": the drive goes too.
+    if (result.size() >= 2 && result.back() == ':') result.resize(result.size() - 2);
+    result += '~';
+    i += length;
   }
   return result;
 }

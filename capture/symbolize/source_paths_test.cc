@@ -17,6 +17,12 @@ TEST(PortablePathTest, NamesNeitherMachineNorPerson) {
   EXPECT_EQ(PortablePath("<frozen importlib._bootstrap>", roots), "<frozen importlib._bootstrap>");
 }
 
+TEST(PortablePathTest, HidesHomesInAnyText) {
+  EXPECT_EQ(HideHomes("/home/ann/x.py and /root/y.py"), "~/x.py and ~/y.py");
+  EXPECT_EQ(HideHomes("C:\\Users\\ann\\x.py"), "~\\x.py");
+  EXPECT_EQ(HideHomes("/srv/root/x.py /home/ /roots/x"), "/srv/root/x.py /home/ /roots/x");
+}
+
 TEST(PortablePathTest, ARootIsAWholeFolder) {
   const PathRoots roots{"/home/ada/project", "/home/ada"};
   EXPECT_EQ(PortablePath("/home/ada/project2/train.py", roots), "~/project2/train.py");
