@@ -46,7 +46,7 @@ class TimingPassTest(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
         cls.run_ = Run(TINY)
-        cls.id = "right/optimized/fp32/100x3/forward"
+        cls.case_id = "right/optimized/fp32/100x3/forward"
 
     def test_a_row_for_each_case(self):
         expected = [f"{pair}/{variant}/fp32/100x3/{direction}" for pair in ("waits", "right", "wrong", "throws")
@@ -55,13 +55,13 @@ class TimingPassTest(unittest.TestCase):
         self.assertEqual(sorted(self.run_.samples), sorted(expected))
 
     def test_counters(self):
-        row = self.run_.rows[self.id]
+        row = self.run_.rows[self.case_id]
         self.assertEqual(set(row) - ROW_FIELDS, {"bytes", "flops", "sample_count", "interval_ratio", "host_ns"})
         self.assertEqual((row["bytes"], row["flops"], row["time_unit"]), (100 * 3 * 4 * 2, 600, "us"))
         self.assertEqual(row["iterations"], 1)
 
     def test_the_time_is_the_median_of_the_side_file(self):
-        row, samples = self.run_.rows[self.id], self.run_.samples[self.id]
+        row, samples = self.run_.rows[self.case_id], self.run_.samples[self.case_id]
         times = sorted(samples["time_ns"])
         self.assertEqual(len(times), row["sample_count"])
         self.assertGreaterEqual(len(times), 10)
@@ -70,7 +70,7 @@ class TimingPassTest(unittest.TestCase):
         self.assertTrue(all(isinstance(time, int) and time > 0 for time in times))
 
     def test_the_side_file_says_what_is_unknown_and_why(self):
-        samples = self.run_.samples[self.id]
+        samples = self.run_.samples[self.case_id]
         self.assertEqual(set(samples["sm_clock_hz"]) | set(samples["copy_ns"]), {None})
         self.assertEqual(len(samples["sm_clock_hz"]), len(samples["time_ns"]))
         self.assertIsNone(samples["throttle_reasons"])

@@ -13,12 +13,12 @@ mapfile -t examples < <(bazel query 'kind(cc_binary, //examples:*)' 2>/dev/null)
 bazel_build build -k //examples/... || die "build the examples" "Bazel failed" "bazel build //examples/..."
 mapfile -t tests < <(bazel query 'kind(cc_test, //kernels/...)' 2>/dev/null)
 if has_nvcc && has_torch; then
-  bazel_build build "${tests[@]}" || die "build the tests of kernels" "Bazel failed" "bazel build //kernels/..."
+  bazel_build build "${tests[@]}" //bench || die "build kernels and bench" "Bazel failed" "bazel build //kernels/... //bench"
 fi
 bin=$(bazel info bazel-bin 2>/dev/null)
 
 rm -rf .bundle
-mkdir -p .bundle/examples .bundle/tests
+mkdir -p .bundle/examples .bundle/tests .bundle/lib
 tar -C .bundle -xf "$tarball"
 mv .bundle/stallhound-* .bundle/stallhound
 for example in "${examples[@]#//examples:}"; do
@@ -29,6 +29,10 @@ for test in "${tests[@]}"; do
   path=${path/://}
   [[ ! -x "$bin/$path" ]] || strip --strip-debug -o ".bundle/tests/$(basename "$path")" "$bin/$path"
 done
+if [[ -x "$bin/bench/bench" ]]; then
+  strip --strip-debug -o .bundle/bench "$bin/bench/bench"
+  ldd "$bin/bench/bench" | awk '/libbenchmark/ {print $3}' | xargs -I{} cp -L {} .bundle/lib/
+fi
 cp examples/examples.txt examples/python/*.py .bundle/examples/
 cp -r ci/device/run.sh ci/device/steps ci/score_syncs.sh ci/score_syncs.py .bundle/
 mkdir .bundle/tools && cp -L "$(command -v zstd)" .bundle/tools/ # Ubuntu has the libraries, not always the program

@@ -3,7 +3,7 @@
 # files of the step, and one line per step in summary.txt as soon as it is known. A step that hangs is stopped.
 #
 #   doctor examples overhead wait_latency sigkill tiny_tmpfs second_profiler deadlock fork_storm record_examples
-#   record_kineto kernels
+#   record_kineto kernels bench
 #   score_syncs     needs CORPUS=FOLDER with scripts and expected.json; left out of the default without it
 set -uo pipefail
 cd "$(dirname "$0")"
@@ -17,18 +17,18 @@ PATH=$PATH:$BUNDLE/tools
 # LibTorch and the CUDA libraries come from the Python environment's torch.
 torch=$(python3 -c 'import os, torch; print(os.path.dirname(torch.__file__))' 2>/dev/null)
 if [[ -n "$torch" ]]; then
-  LD_LIBRARY_PATH="$torch/lib:$(ls -d "$(dirname "$torch")"/nvidia/*/lib 2>/dev/null | tr '\n' ':')${LD_LIBRARY_PATH:-}"
+  LD_LIBRARY_PATH="$BUNDLE/lib:$torch/lib:$(ls -d "$(dirname "$torch")"/nvidia/*/lib 2>/dev/null | tr '\n' ':')${LD_LIBRARY_PATH:-}"
   export LD_LIBRARY_PATH
 fi
 
 steps=("$@")
 if ((${#steps[@]} == 0)); then
   steps=(doctor examples overhead wait_latency sigkill tiny_tmpfs second_profiler deadlock fork_storm record_examples record_kineto
-    kernels)
+    kernels bench)
   [[ -z "${CORPUS:-}" ]] || steps+=(score_syncs)
 fi
 
-declare -A limits=([overhead]=180 [score_syncs]=420 [examples]=240 [record_examples]=300 [kernels]=300)
+declare -A limits=([overhead]=180 [score_syncs]=420 [examples]=240 [record_examples]=300 [kernels]=300 [bench]=560)
 failed=0
 for step in "${steps[@]}"; do
   start=$SECONDS code=0

@@ -134,8 +134,8 @@ __global__ void __launch_bounds__(kTiledThreads<T>) BackwardTiled(const LayerNor
       for (int v = 0; v < T::kVectors; ++v) {
         x[u][v] = dy[u][v] = Vector{};
         if (row >= args.shape.row_count || !lane.Holds(v)) continue;
-        x[u][v] = LoadOnce(static_cast<const Vector*>(args.x) + offset + v * T::kLanes);
-        dy[u][v] = LoadOnce(static_cast<const Vector*>(args.dy) + offset + v * T::kLanes);
+        x[u][v] = Load(static_cast<const Vector*>(args.x) + offset + v * T::kLanes);
+        dy[u][v] = Load(static_cast<const Vector*>(args.dy) + offset + v * T::kLanes);
       }
     }
 #pragma unroll
@@ -188,7 +188,9 @@ __global__ void __launch_bounds__(kAnyThreads) BackwardAny(const LayerNormBackwa
     if (lane == 0) statistics[row] = {mean, rho};
     for (int64_t i = lane; i < width; i += kWarpLanes) {
       const float normalized = (ToFloat(x[i]) - mean) * rho;
-      dx[i] = FromFloat<T>(rho * (ToFloat(dy[i]) * ToFloat(gamma[i]) - g_mean - normalized * gx_mean));
+      // Rounded as in its mean: of a row of one element dx is exactly 0.
+      const float weighted = __fmul_rn(ToFloat(dy[i]), ToFloat(gamma[i]));
+      dx[i] = FromFloat<T>(rho * (weighted - g_mean - normalized * gx_mean));
     }
   }
 }
