@@ -1,7 +1,7 @@
 #include "kernels/registry.h"
 
 // A line for each layer: NAME stands for `Pair NAMEPair()`, defined in the layer's *_pair.cc.
-#define STALLHOUND_LAYERS(LAYER) LAYER(LayerNorm)
+#define STALLHOUND_LAYERS(LAYER) LAYER(LayerNorm) LAYER(RadiusSearch)
 
 namespace stallhound::kernels {
 
