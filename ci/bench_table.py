@@ -8,10 +8,11 @@ is what bench wrote with --benchmark_out. Exit codes: 2 usage, 3 a result or REA
 import argparse
 import json
 import os
+import re
 import subprocess
 import sys
 
-BEGIN, END = "<!-- bench: begin -->", "<!-- bench: end -->"
+_MARKS = re.compile(r"(?P<begin><!-- bench: begin\b[^\n]*?-->\n).*?(?P<end>^<!-- bench: end -->)", re.DOTALL | re.MULTILINE)
 SUFFIX = "/iterations:1/manual_time"
 NS_PER_UNIT = {"ns": 1, "us": 1e3, "ms": 1e6, "s": 1e9}
 UNKNOWN = "-"
@@ -61,10 +62,9 @@ def table(result, layer, commit):
 
 
 def with_table(readme, text):
-    begin, end = readme.find(BEGIN), readme.find(END)
-    if begin < 0 or end < begin:
-        raise ValueError(f"it needs a line `{BEGIN}` and behind it a line `{END}`")
-    return readme[: begin + len(BEGIN)] + "\n" + text + "\n" + readme[end:]
+    if not _MARKS.search(readme):
+        raise ValueError("it needs a line `<!-- bench: begin -->` and behind it a line `<!-- bench: end -->`")
+    return _MARKS.sub(lambda marks: marks["begin"] + text + "\n" + marks["end"], readme, count=1)
 
 
 def head_commit(root):

@@ -30,6 +30,8 @@ RESULT = {
     ],
 }
 
+BEGIN, END = "<!-- bench: begin. Written by the bench. -->", "<!-- bench: end -->"
+
 TABLE = """| shape | dtype | pass | reference, us | optimized, us | in a graph, us | speed-up | share of the copy |
 |---|---|---|---|---|---|---|---|
 | 10x3 | fp32 | forward | 30 | 12.5 | 11 | 2.40 | 80% |
@@ -66,20 +68,20 @@ class ReadmeTest(unittest.TestCase):
                 return process.returncode, process.stderr, file.read()
 
     def test_replaces_what_lies_between_the_marks(self):
-        written = f"# scale\n\n{bench_table.BEGIN}\n{TABLE}\n{bench_table.END}\n\nMore.\n"
+        written = f"# scale\n\n{BEGIN}\n{TABLE}\n{END}\n\nMore.\n"
         for between in ("", "old\n\nolder\n"):
-            code, _, readme = self.run_on(f"# scale\n\n{bench_table.BEGIN}\n{between}{bench_table.END}\n\nMore.\n")
+            code, _, readme = self.run_on(f"# scale\n\n{BEGIN}\n{between}{END}\n\nMore.\n")
             self.assertEqual((code, readme), (0, written))
         self.assertEqual(self.run_on(written)[2], written)
 
     def test_leaves_a_readme_without_marks_alone(self):
-        for readme in ("# scale\n", f"{bench_table.END}\n{bench_table.BEGIN}\n"):
+        for readme in ("# scale\n", f"{END}\n{BEGIN}\n"):
             code, error, after = self.run_on(readme)
             self.assertEqual((code, after), (3, readme))
             self.assertIn("it needs a line", error)
 
     def test_a_broken_result_is_an_error(self):
-        code, error, _ = self.run_on(f"{bench_table.BEGIN}\n{bench_table.END}\n", {"benchmarks": []})
+        code, error, _ = self.run_on(f"{BEGIN}\n{END}\n", {"benchmarks": []})
         self.assertEqual(code, 3)
         self.assertIn("cannot make a table of", error)
 

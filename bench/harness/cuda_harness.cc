@@ -23,12 +23,18 @@ constexpr int64_t kFlushFactor = 2;
 constexpr double kAvailableShare = 0.6;
 
 absl::Status Capture(kernels::CaseRunner& runner, at::cuda::CUDAGraph& graph) {
-  SH_RETURN_IF_ERROR(kernels::GuardTorch("begin a graph", [&] { graph.capture_begin(); }));
+  const auto pool = at::cuda::graph_pool_handle();
+  SH_RETURN_IF_ERROR(kernels::GuardTorch("begin a graph", [&] { graph.capture_begin(pool); }));
   const absl::Status run = runner.Run();
   // Always, else the stream would stay in capture.
   const absl::Status end = kernels::GuardTorch("capture a graph", [&] { graph.capture_end(); });
   if (run.ok() && end.ok()) return absl::OkStatus();
   (void)cudaGetLastError();  // the capture's error is not the next call's
+  // Where CUDA refuses the end of a capture, LibTorch leaves the allocator in it.
+  if (!end.ok()) {
+    (void)kernels::GuardTorch("leave a graph's memory",
+                              [&] { c10::cuda::CUDACachingAllocator::endAllocateToPool(0, pool); });
+  }
   return run.ok() ? end : run;
 }
 

@@ -18,8 +18,11 @@ constexpr int64_t kVectorBytes = 16;
 constexpr int kCopyTrials = 5;
 // What the harness itself enqueues between delay and iteration, generously.
 constexpr int64_t kHarnessEnqueueNs = 30'000;
-// A variant that waits for the device is not helped by any delay.
+// Longer launches are not hidden: the queue of a stream has an end too.
 constexpr int64_t kMaxDelayNs = 20'000'000;
+constexpr int kCalibrationCount = 5;
+// By this much the trial delay exceeds twice the host's time.
+constexpr int64_t kTrialMarginNs = 2'000'000;
 // Asking NVML takes longer than many a case.
 constexpr int64_t kThrottleIntervalNs = 250'000'000;
 // The device's ns clock moves in steps of up to 1 us: below this its part in the clock's error would pass 10%.
@@ -49,6 +52,7 @@ absl::StatusOr<std::unique_ptr<CudaSampler>> CudaSampler::Create(const CudaEnvir
                                                                  std::optional<CopyFloor> copy) {
   std::unique_ptr<CudaSampler> sampler(new CudaSampler(environment, std::move(launch), std::move(copy)));
   SH_RETURN_IF_ERROR(sampler->Allocate());
+  SH_RETURN_IF_ERROR(sampler->ChooseDelay());
   if (sampler->copy_) SH_RETURN_IF_ERROR(sampler->ChooseCopy());
   return sampler;
 }
@@ -70,6 +74,29 @@ absl::Status CudaSampler::Allocate() {
   stamps_after_ = stamps_before_ + sm_count;
   std::fill(stamps_before_, stamps_before_ + 2 * sm_count, ClockStamp{});
   return absl::OkStatus();
+}
+
+absl::Status CudaSampler::ChooseDelay() {
+  std::vector<int64_t> host_times;
+  for (int i = 0; i < kCalibrationCount; ++i) {
+    SH_RETURN_IF_ERROR(EnqueueIteration(&host_times.emplace_back()));
+    SH_RETURN_IF_ERROR(Wait());
+  }
+  const auto idle_host_ns = static_cast<int64_t>(Median(std::move(host_times)));
+  const int64_t wanted_ns = idle_host_ns * 5 / 4 + kHarnessEnqueueNs;
+  if (wanted_ns > kMaxDelayNs) return absl::OkStatus();
+  const int64_t trial_ns = 2 * idle_host_ns + kTrialMarginNs;
+  int64_t host_ns = 0;
+  SH_RETURN_IF_ERROR(CudaStatus(LaunchDelay(trial_ns, environment_.stream), "launch the delay kernel"));
+  SH_RETURN_IF_ERROR(EnqueueIteration(&host_ns));
+  SH_RETURN_IF_ERROR(Wait());
+  // An iteration that waits for the device would wait for the delay too: it gets none.
+  if (host_ns < trial_ns - kTrialMarginNs / 2) delay_ns_ = wanted_ns;
+  return absl::OkStatus();
+}
+
+absl::Status CudaSampler::Wait() {
+  return CudaStatus(cudaStreamSynchronize(environment_.stream), "wait for the sample");
 }
 
 absl::Status CudaSampler::ChooseCopy() {
@@ -156,8 +183,9 @@ void CudaSampler::LookAtThrottling() {
 
 absl::StatusOr<Sample> CudaSampler::Take() {
   ++sequence_;
-  SH_RETURN_IF_ERROR(
-      CudaStatus(LaunchDelay(delay_ns_ + kHarnessEnqueueNs, environment_.stream), "launch the delay kernel"));
+  if (delay_ns_ > 0) {
+    SH_RETURN_IF_ERROR(CudaStatus(LaunchDelay(delay_ns_, environment_.stream), "launch the delay kernel"));
+  }
   SH_RETURN_IF_ERROR(Stamp(stamps_before_));
   SH_RETURN_IF_ERROR(Flush());
   Sample sample;
@@ -165,9 +193,7 @@ absl::StatusOr<Sample> CudaSampler::Take() {
   SH_RETURN_IF_ERROR(Stamp(stamps_after_));
   if (copy_) SH_RETURN_IF_ERROR(EnqueueCopy());
   LookAtThrottling();
-  SH_RETURN_IF_ERROR(CudaStatus(cudaStreamSynchronize(environment_.stream), "wait for the sample"));
-  // Up at once, down slowly: a delay that is too short costs a sample, one that is too long costs time only.
-  delay_ns_ = std::min(kMaxDelayNs, std::max(sample.host_ns * 5 / 4, delay_ns_ - delay_ns_ / 16));
+  SH_RETURN_IF_ERROR(Wait());
   SH_ASSIGN_OR_RETURN(sample.time_ns, Elapsed(kStart, kEnd));
   if (copy_) {
     SH_ASSIGN_OR_RETURN(const int64_t copy_ns, Elapsed(kCopyStart, kCopyEnd));

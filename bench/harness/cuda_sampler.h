@@ -47,7 +47,8 @@ struct CudaEnvironment {
 };
 
 // One sample: delay, clock stamps, L2 flush, event, iteration, event, clock stamps; then, with a copy, L2 flush, event,
-// copy, event; then it waits. The delay is as long as the host needed for the samples before.
+// copy, event; then it waits. The delay is a little longer than the host needs to launch an iteration; one that waits
+// for the device, or needs more than 20 ms, gets none.
 class CudaSampler : public Sampler {
  public:
   // `environment` must outlive the sampler. With a copy, both methods are tried and the faster one is kept.
@@ -67,6 +68,8 @@ class CudaSampler : public Sampler {
   CudaSampler(const CudaEnvironment& environment, Launch launch, std::optional<CopyFloor> copy)
       : environment_(environment), launch_(std::move(launch)), copy_(std::move(copy)) {}
   absl::Status Allocate();
+  absl::Status ChooseDelay();
+  absl::Status Wait();
   absl::Status ChooseCopy();
   absl::Status Flush();
   absl::Status EnqueueIteration(int64_t* host_ns);

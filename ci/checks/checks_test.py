@@ -101,6 +101,13 @@ class ReadmesTest(PlantedTreeTest):
         self.assertIn("61 lines", found[1])
         self.assertIn("nowhere.md", found[2])
 
+    def test_a_bench_table_does_not_count(self):
+        table = "<!-- bench: begin. Generated. -->\n" + "| 1 |\n" * 90 + "<!-- bench: end -->\n"
+        self.plant("kernels/add/README.md", "line\n" * 59 + table)
+        self.plant("kernels/mul/README.md", "line\n" * 60 + table)
+        (found,) = readmes.problems(self.root)
+        self.assertIn("kernels/mul/README.md:1: 61 lines", found)
+
 
 @unittest.skipUnless(shutil.which("clang-format-14"), "clang-format-14 is not installed")
 class FormatTest(PlantedTreeTest):
