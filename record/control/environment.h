@@ -3,6 +3,8 @@
 // The contract between the command line tool and the recorder: environment variables, read once at the recorder's first
 // event. std only. Numbers are decimal; an unparsable value is ignored and counted as a note.
 
+#include <cstdint>
+
 namespace stallhound::record {
 
 inline constexpr char kSpoolDirectory[] =
@@ -52,8 +54,19 @@ inline constexpr const char* kRecordedVariables[] = {
 
 }  // namespace stallhound::record
 
-// Exported by libstallhound_record.so; find them with dlsym. Both return 0 when done, -1 when not recording.
+// Exported by libstallhound_record.so; find them with dlsym. Any thread may call them.
 extern "C" {
+// 0 when done, -1 when there is no recorder in use.
 int stallhound_window_start(const char* name);
 int stallhound_window_stop(void);
+
+// A range of the whole process, as nvtxRangeStart and nvtxRangeEnd mark it, that light mode records too. Outside of a
+// window it is not recorded. Returns what to end the range with, from any thread; 0: no recorder in use.
+uint64_t stallhound_range_start(const char* name);
+void stallhound_range_end(uint64_t id);
+
+// Brings what was recorded before the call into the spool file, GPU work only as far as it has ended, for somebody who
+// reads the file while the program runs. Waits at most `limit_ns`; a few ms where little is recorded. 0 when done, -1:
+// no recorder in use, or it took longer.
+int stallhound_flush(int64_t limit_ns);
 }

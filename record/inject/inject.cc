@@ -75,3 +75,17 @@ SH_EXPORTED int stallhound_window_stop(void) {
   recorder->windows().Stop("control");
   return 0;
 }
+
+SH_EXPORTED uint64_t stallhound_range_start(const char* name) {
+  Recorder* recorder = g_recorder.load(std::memory_order_acquire);
+  return recorder == nullptr ? 0 : recorder->nvtx().StartControl(name == nullptr ? "" : name);
+}
+
+SH_EXPORTED void stallhound_range_end(uint64_t id) {
+  if (Recorder* recorder = g_recorder.load(std::memory_order_acquire)) recorder->nvtx().EndControl(id);
+}
+
+SH_EXPORTED int stallhound_flush(int64_t limit_ns) {
+  Recorder* recorder = g_recorder.load(std::memory_order_acquire);
+  return recorder != nullptr && recorder->Flush(limit_ns) ? 0 : -1;
+}

@@ -133,7 +133,7 @@ TEST_F(LibraryTest, DriverEntryAndControlFunctions) {
   EXPECT_EQ(Run({"driver", std::filesystem::absolute(kLibrary)}, {"STALLHOUND_WINDOW_API=1"}), 0);
   ASSERT_EQ(Spools().size(), 1u);
   const SpoolRecords records(Spools()[0]);
-  EXPECT_EQ(records.Of<RangeRecord>(RecordType::kRange).size(), 20u);
+  EXPECT_EQ(records.Of<RangeRecord>(RecordType::kRange).size(), 22u) << "the pushes and pops, and the control range";
   const auto windows = records.Of<WindowRecord>(RecordType::kWindow);
   ASSERT_EQ(windows.size(), 2u);
   EXPECT_EQ(records.Text(windows[0]->reason), "control: here");

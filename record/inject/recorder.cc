@@ -101,6 +101,7 @@ void Recorder::Start() noexcept {
                    static_cast<Windows*>(context)->OnRange(event, name, id);
                  }});
   nvtx_.SetRecording(false);
+  nvtx_.SetControlRecording(false);
   stacks_.Refresh();
   windows_.Configure(
       options_.window, writer_.NowNs(),
@@ -118,6 +119,7 @@ void Recorder::StartThread() noexcept {
 
 void Recorder::OnWindow(bool is_on) noexcept {
   session_.SetRecording(is_on);
+  nvtx_.SetControlRecording(is_on);
   // Light leaves NVTX out; the operators that were asked for come as ranges.
   nvtx_.SetRecording(is_on && (options_.mode != capture::spool::Mode::kLight || options_.has_operators));
 }
@@ -187,6 +189,7 @@ void Recorder::RecordClocks() noexcept {
 void Recorder::FinishOnThread() noexcept {
   session_.Finish();
   nvtx_.SetRecording(false);
+  nvtx_.SetControlRecording(false);
   if (writer_.generation() != 0) {
     if (writer_.generation() != described_generation_) Describe();
     modules_.Refresh();

@@ -37,6 +37,9 @@ class Recorder {
   Windows& windows() noexcept { return windows_; }
   capture::spool::SpoolWriter& writer() noexcept { return writer_; }
 
+  // What was recorded before the call is in the file, and the heartbeat is later than it. False: not within `limit_ns`.
+  bool Flush(int64_t limit_ns) noexcept { return ticker_.TickNow(limit_ns); }
+
   // At the end of the process: the last flush, within two seconds.
   void Finish() noexcept;
   void ForgetAfterFork() noexcept;

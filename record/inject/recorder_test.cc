@@ -170,6 +170,51 @@ TEST_F(RecorderTest, LightLeavesRangesOutButWindowsSeeThem) {
   EXPECT_TRUE(records.Of<RangeRecord>(RecordType::kRange).empty());
 }
 
+TEST_F(RecorderTest, LightRecordsControlRanges) {
+  options_.mode = Mode::kLight;
+  Start();
+  StartCupti();
+  const uint64_t id = recorder_->nvtx().StartControl("step");
+  EXPECT_NE(id, 0u);
+  recorder_->nvtx().Push({.text = "NVTX"});
+  recorder_->nvtx().Pop(0);
+  recorder_->nvtx().EndControl(id);
+  const SpoolRecords records = Finish();
+  const auto ranges = records.Of<RangeRecord>(RecordType::kRange);
+  ASSERT_EQ(ranges.size(), 2u);
+  EXPECT_EQ(records.Text(ranges[0]->name), "step");
+  EXPECT_EQ(ranges[0]->event, RangeEvent::kStart);
+  EXPECT_EQ(ranges[1]->event, RangeEvent::kEnd);
+  EXPECT_EQ(ranges[1]->range_id, id);
+}
+
+TEST_F(RecorderTest, ControlRangesAreLeftOutOutsideOfWindows) {
+  options_.window.needs_start = true;
+  Start();
+  StartCupti();
+  recorder_->nvtx().EndControl(recorder_->nvtx().StartControl("outside"));
+  recorder_->Finish();
+  EXPECT_TRUE(std::filesystem::is_empty(folder_));
+}
+
+// Without the flush the thread would do it within 100 ms, so a slow test could not tell: a hundred in a row can.
+TEST_F(RecorderTest, FlushDoesNotWaitForTheNextTick) {
+  Start();
+  StartCupti();
+  Sync();
+  const int64_t start_ns = RawNowNs();
+  for (uint64_t i = 1; i <= 100; ++i) {
+    const int64_t now_ns = RawNowNs();
+    ASSERT_TRUE(fake_->Emit(RawKernel(fake_->layout(), "k", static_cast<uint32_t>(i), now_ns, now_ns + 1)));
+    ASSERT_TRUE(recorder_->Flush(1'000'000'000));
+    EXPECT_EQ(recorder_->writer().header().kernels_seen.load(), i);
+    EXPECT_GE(recorder_->writer().header().heartbeat_ns.load(), now_ns);
+  }
+  EXPECT_LT(RawNowNs() - start_ns, 5'000'000'000);
+  recorder_->Finish();
+  EXPECT_FALSE(recorder_->Flush(1'000'000'000)) << "the thread has ended";
+}
+
 TEST_F(RecorderTest, ProfilerCallsCountOnlyIfAsked) {
   const auto profiler = [&](CUpti_CallbackId cbid) { fake_->Call(CUPTI_CB_DOMAIN_RUNTIME_API, cbid, nullptr, 0, 900); };
   Start();

@@ -63,10 +63,16 @@ void* Ticker::Run(void* self) noexcept {
 void Ticker::Loop() noexcept {
   pthread_mutex_lock(&lock_);
   while (!is_stopping_) {
+    const uint64_t asked_ticks = asked_ticks_;
     pthread_mutex_unlock(&lock_);
     const timespec deadline = Deadline(work_.tick(work_.context));
     pthread_mutex_lock(&lock_);
-    if (!is_stopping_) pthread_cond_timedwait(&changed_, &lock_, &deadline);
+    answered_ticks_ = asked_ticks;
+    pthread_cond_broadcast(&changed_);
+    int error = 0;
+    while (!is_stopping_ && asked_ticks_ == answered_ticks_ && error == 0) {
+      error = pthread_cond_timedwait(&changed_, &lock_, &deadline);
+    }
   }
   pthread_mutex_unlock(&lock_);
   work_.finish(work_.context);
@@ -74,6 +80,20 @@ void Ticker::Loop() noexcept {
   is_finished_ = true;
   pthread_cond_broadcast(&changed_);
   pthread_mutex_unlock(&lock_);
+}
+
+bool Ticker::TickNow(int64_t limit_ns) noexcept {
+  pthread_mutex_lock(&lock_);
+  const timespec deadline = Deadline(limit_ns);
+  const uint64_t tick = ++asked_ticks_;
+  if (has_thread_) pthread_cond_broadcast(&changed_);
+  int error = 0;
+  while (has_thread_ && !is_stopping_ && answered_ticks_ < tick && error == 0) {
+    error = pthread_cond_timedwait(&changed_, &lock_, &deadline);
+  }
+  const bool is_answered = answered_ticks_ >= tick;
+  pthread_mutex_unlock(&lock_);
+  return is_answered;
 }
 
 bool Ticker::Finish(int64_t limit_ns) noexcept {
@@ -102,6 +122,8 @@ void Ticker::ForgetAfterFork() noexcept {
   has_thread_ = false;
   is_stopping_ = false;
   is_finished_ = false;
+  asked_ticks_ = 0;
+  answered_ticks_ = 0;
 }
 
 }  // namespace stallhound::record

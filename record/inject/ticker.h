@@ -20,6 +20,8 @@ class Ticker {
 
   // Starts the thread; does nothing if it runs. False: no thread could be had.
   bool Start(const Work& work) noexcept;
+  // Has `tick` called now and waits for its end, at most `limit_ns`. False: it took longer, or no thread runs.
+  bool TickNow(int64_t limit_ns) noexcept;
   // Has `finish` called on the thread, or here if there is none, and waits for it, at most `limit_ns`. False: it took
   // longer; the thread may still be in it. Later calls do nothing.
   bool Finish(int64_t limit_ns) noexcept;
@@ -36,6 +38,8 @@ class Ticker {
   bool has_thread_ = false;
   bool is_stopping_ = false;
   bool is_finished_ = false;
+  uint64_t asked_ticks_ = 0;
+  uint64_t answered_ticks_ = 0;
 };
 
 }  // namespace stallhound::record

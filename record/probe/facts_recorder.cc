@@ -10,7 +10,8 @@ namespace stallhound::record {
 namespace {
 
 // What CUDA, NVTX and the control functions look for.
-constexpr const char* kExports[] = {"InitializeInjection", "InitializeInjectionNvtx2", "stallhound_window_start",
+constexpr const char* kExports[] = {"InitializeInjection",    "InitializeInjectionNvtx2", "stallhound_flush",
+                                    "stallhound_range_start", "stallhound_range_end",     "stallhound_window_start",
                                     "stallhound_window_stop"};
 
 std::string RecorderStep(const void* context) {

@@ -33,9 +33,16 @@ int InjectAsDriver(const char* library) {
   const auto inject = reinterpret_cast<int (*)()>(dlsym(handle, "InitializeInjection"));
   const auto start = reinterpret_cast<int (*)(const char*)>(dlsym(handle, "stallhound_window_start"));
   const auto stop = reinterpret_cast<int (*)()>(dlsym(handle, "stallhound_window_stop"));
-  if (start("too early") != -1 || inject() != 1) return 2;
+  const auto range_start = reinterpret_cast<uint64_t (*)(const char*)>(dlsym(handle, "stallhound_range_start"));
+  const auto range_end = reinterpret_cast<void (*)(uint64_t)>(dlsym(handle, "stallhound_range_end"));
+  const auto flush = reinterpret_cast<int (*)(int64_t)>(dlsym(handle, "stallhound_flush"));
+  if (start("too early") != -1 || range_start("too early") != 0 || flush(1) != -1) return 5;
+  if (inject() != 1) return 2;
   if (start("here") != 0) return 3;
+  const uint64_t id = range_start("control");
   Ranges(10);
+  range_end(id);
+  if (id == 0 || flush(1'000'000'000) != 0) return 6;
   if (stop() != 0) return 4;
   Ranges(10);
   return dlclose(handle);
