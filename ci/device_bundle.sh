@@ -34,6 +34,7 @@ if [[ -x "$bin/bench/bench" ]]; then
   ldd "$bin/bench/bench" | awk '/libbenchmark/ {print $3}' | xargs -I{} cp -L {} .bundle/lib/
 fi
 cp examples/examples.txt examples/python/*.py .bundle/examples/
+cp dist/*.whl .bundle/
 cp -r ci/device/run.sh ci/device/steps ci/score_syncs.sh ci/score_syncs.py .bundle/
 mkdir .bundle/tools && cp -L "$(command -v zstd)" .bundle/tools/ # Ubuntu has the libraries, not always the program
 chmod -R u+w .bundle
