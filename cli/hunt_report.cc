@@ -1,5 +1,10 @@
 #include "cli/hunt_report.h"
 
+#include <absl/time/time.h>
+
+#include <list>
+
+#include "analysis/counts/counts.h"
 #include "analysis/hunt/hunt.h"
 #include "base/clock.h"
 #include "base/status_macros.h"
@@ -9,10 +14,35 @@
 #include "cli/interrupt.h"
 #include "cli/progress.h"
 #include "reports/html/hunt_html.h"
+#include "reports/junit/hunt_junit.h"
+#include "reports/sarif/hunt_sarif.h"
 #include "reports/text/hunt_text.h"
 
 namespace stallhound::cli {
 namespace {
+
+// Every range of the budget is analysed on its own; `report` is that of `range`.
+absl::StatusOr<analysis::BudgetVerdict> JudgeAll(const analysis::Budget& budget,
+                                                 const std::optional<std::string>& range,
+                                                 const analysis::HuntReport& report, capture::CaptureReader& reader) {
+  std::list<analysis::HuntReport> hunts;
+  std::list<analysis::CountsReport> counts;
+  std::vector<analysis::MeasuredRange> ranges;
+  for (const analysis::BudgetLimit& limit : budget.limits) {
+    const bool is_done =
+        std::any_of(ranges.begin(), ranges.end(), [&](const auto& measured) { return measured.range == limit.range; });
+    if (is_done) continue;
+    SH_ASSIGN_OR_RETURN(analysis::CountsReport counted, analysis::Counts(reader, {limit.range}));
+    counts.push_back(std::move(counted));
+    if (limit.range != range) {
+      SH_ASSIGN_OR_RETURN(analysis::HuntReport hunted, analysis::Hunt(reader, {.range = limit.range}));
+      hunts.push_back(std::move(hunted));
+    }
+    ranges.push_back({limit.range, limit.range == range ? &report : &hunts.back(), &counts.back()});
+  }
+  return analysis::JudgeBudget(budget, ranges,
+                               absl::ToCivilDay(absl::FromUnixNanos(SystemClock().RealtimeNs()), absl::UTCTimeZone()));
+}
 
 absl::StatusOr<analysis::HuntReport> Analyse(const HuntReportOptions& options, OpenedRecording& recording,
                                              Console& console) {
@@ -20,7 +50,18 @@ absl::StatusOr<analysis::HuntReport> Analyse(const HuntReportOptions& options, O
   WatchedReader reader(*recording.reader, progress);
   analysis::HuntOptions hunt_options;
   if (!options.range.empty()) hunt_options.range = options.range;
-  return analysis::Hunt(reader, hunt_options);
+  SH_ASSIGN_OR_RETURN(analysis::HuntReport report, analysis::Hunt(reader, hunt_options));
+  if (options.budget.limits.empty()) return report;
+  SH_ASSIGN_OR_RETURN(report.budget, JudgeAll(options.budget, hunt_options.range, report, reader));
+  return report;
+}
+
+int VerdictOf(const analysis::HuntReport& report, bool strict) {
+  const bool has_budget = report.budget.has_value();
+  if (has_budget && report.budget->outcome == analysis::BudgetOutcome::kExceeded) return kExitRegression;
+  const bool is_inconclusive =
+      !report.counts_complete || (has_budget && report.budget->outcome == analysis::BudgetOutcome::kInconclusive);
+  return strict && is_inconclusive ? kExitInconclusive : kExitFine;
 }
 
 bool HasRun(const ChildEnd& program) { return program.exit_code || program.signal; }
@@ -31,6 +72,8 @@ std::string Formatted(const HuntReportOptions& options, const analysis::HuntRepo
   if (format == "json") return reports::HuntJson(report, outcome);
   if (format == "markdown") return reports::HuntMarkdown(report);
   if (format == "html") return reports::HuntHtml(report);
+  if (format == "sarif") return reports::HuntSarif(report);
+  if (format == "junit") return reports::HuntJunit(report);
   const bool goes_to_stderr = options.report.output.empty() && (outcome.program_exit_code || outcome.program_signal);
   const bool goes_to_stdout = options.report.output == "-" || (options.report.output.empty() && !goes_to_stderr);
   const bool has_color = (goes_to_stderr && console.err_has_color()) || (goes_to_stdout && console.out_has_color());
@@ -42,7 +85,7 @@ std::string Formatted(const HuntReportOptions& options, const analysis::HuntRepo
 absl::StatusOr<int> ReportHunt(const HuntReportOptions& options, OpenedRecording& recording, const ChildEnd& program,
                                Console& console) {
   SH_ASSIGN_OR_RETURN(const analysis::HuntReport report, Analyse(options, recording, console));
-  const int verdict = options.strict && !report.counts_complete ? kExitInconclusive : kExitFine;
+  const int verdict = VerdictOf(report, options.strict);
   const reports::RunOutcome outcome{program.exit_code, program.signal, verdict};
   const std::string text = Formatted(options, report, outcome, console);
   SH_RETURN_IF_ERROR(WriteReport(options.report, text, HasRun(program), console));

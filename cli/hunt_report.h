@@ -6,6 +6,7 @@
 
 #include <string>
 
+#include "analysis/hunt/budget.h"
 #include "cli/child.h"
 #include "cli/console.h"
 #include "cli/open_recording.h"
@@ -17,6 +18,7 @@ struct HuntReportOptions {
   ReportOptions report;
   std::string range;    // empty: the whole recording
   bool strict = false;  // an inconclusive report is kExitInconclusive
+  analysis::Budget budget;
 };
 
 // Analyses the recording and writes the report, to stderr by default if a program was run. Returns the verdict's exit

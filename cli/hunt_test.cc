@@ -165,6 +165,100 @@ TEST_F(HuntTest, AnIncompleteRecordingIsInconclusiveIfStrict) {
   EXPECT_EQ(Hunt({"--strict"}, {Script("RECORD")}).exit_code, 5);
 }
 
+// The generated program waits once in its only step.
+TEST_F(HuntTest, ABudgetDecidesTheExitCode) {
+  const std::vector<std::string> over = {"--range", "step", "--max-waits", "0"};
+  const SubprocessResult exceeded = Hunt(over, {Script("RECORD")});
+  EXPECT_EQ(exceeded.exit_code, 1) << exceeded.err;
+  EXPECT_THAT(exceeded.err, HasSubstr("Budget exceeded: 1 of 1 limit."));
+  EXPECT_THAT(exceeded.err, HasSubstr("train.py:"));
+  EXPECT_THAT(exceeded.err, HasSubstr("stallhound: capture: "));
+  EXPECT_FALSE(HasSpools());
+  EXPECT_EQ(Hunt(over, {Script("RECORD\nexit 42")}).exit_code, 42) << "the program failed";
+  EXPECT_EQ(Hunt({"--range", "step", "--max-waits", "1000"}, {Script("RECORD")}).exit_code, 0);
+  EXPECT_EQ(Hunt({"--max-waits", "0", "--exit-code", "program"}, {Script("RECORD")}).exit_code, 0);
+  EXPECT_EQ(Hunt({"--max-waits", "0", "--exit-code", "verdict"}, {Script("RECORD\nexit 42")}).exit_code, 1);
+  EXPECT_EQ(Hunt({"--max-waits", "0", "--from", spool_}, {}).exit_code, 1);
+  EXPECT_EQ(Hunt({"--max-recoverable-ratio", "1", "--from", spool_}, {}).exit_code, 0);
+  EXPECT_EQ(Hunt({"--max-waits", "0"}, {Script("exit 0")}).exit_code, 4) << "nothing was recorded";
+}
+
+TEST_F(HuntTest, ABudgetThatCannotBeJudgedIsNeverFine) {
+  stallhound::testing::TempDir other;
+  capture::spool::GeneratedSpool killed;
+  killed.is_closed = false;
+  spool_ = capture::spool::GenerateSpool(other.path(), killed);
+  const SubprocessResult result = Hunt({"--max-waits", "1000", "--from", spool_}, {});
+  EXPECT_EQ(result.exit_code, 0);
+  EXPECT_THAT(result.out, HasSubstr("Budget inconclusive: 1 of 1 limit."));
+  EXPECT_EQ(Hunt({"--max-waits", "1000", "--strict", "--from", spool_}, {}).exit_code, 5);
+  EXPECT_EQ(Hunt({"--max-waits", "0", "--strict", "--from", spool_}, {}).exit_code, 1);
+}
+
+TEST_F(HuntTest, ABudgetFileLimitsRangesAndAllowsSites) {
+  const std::string limits = "[[range]]\nname = \"step\"\nmax-waits = 0\n[[range]]\nmax-allocations = 0\n";
+  const auto allow = [](const std::string& expires) {
+    return "[[allow]]\noperator = \"aten::item\"\nreason = \"r\"\nexpires = " + expires + "\n";
+  };
+  const std::string output = folder_.File("report.json");
+  const std::string over = folder_.Write("over.toml", limits + allow("2020-01-01"));
+  EXPECT_EQ(Hunt({"--budget", over, "--format", "json", "--output", output, "--from", spool_}, {}).exit_code, 1);
+  const nlohmann::json report = nlohmann::json::parse(*ReadFile(output));
+  EXPECT_EQ(report["verdict_exit_code"], 1);
+  EXPECT_TRUE(report["range"].is_null());
+  const nlohmann::json& budget = report["budget"];
+  EXPECT_EQ(budget["outcome"], "exceeded");
+  ASSERT_EQ(budget["limits"].size(), 2u);
+  EXPECT_EQ(budget["limits"][0]["range"], "step");
+  EXPECT_EQ(budget["limits"][0]["outcome"], "exceeded");
+  ASSERT_FALSE(budget["limits"][0]["sites"].empty());
+  EXPECT_EQ(budget["limits"][1]["outcome"], "fine");
+  EXPECT_THAT(std::string(budget["notes"][0]), HasSubstr("aten::item expired on 2020-01-01"));
+
+  std::string allowed = limits;
+  for (const nlohmann::json& site : budget["limits"][0]["sites"]) {
+    const nlohmann::json& frame = site["innermost_user"];
+    allowed += "[[allow]]\nsite = \"" + std::string(frame["file"]) + ":" + frame["line"].dump() +
+               "\"\nreason = \"r\"\nexpires = 9999-12-31\n";
+  }
+  const SubprocessResult fine = Hunt({"--budget", folder_.Write("fine.toml", allowed), "--from", spool_}, {});
+  EXPECT_EQ(fine.exit_code, 0) << fine.out;
+  EXPECT_THAT(fine.out, HasSubstr("Budget fine: 2 of 2 limits."));
+}
+
+TEST_F(HuntTest, ABadBudgetFileEndsBeforeTheRun) {
+  const std::string script = Script("echo ran");
+  const std::string bad = folder_.Write("bad.toml", "[[range]]\nname = \"step\"\nmax-wait = 0\n");
+  const SubprocessResult result = Hunt({"--budget", bad}, {script});
+  EXPECT_EQ(result.exit_code, 3);
+  EXPECT_EQ(result.out, "");
+  EXPECT_THAT(result.err, HasSubstr("bad.toml', line 3: max-wait: unknown key; did you mean 'max-waits'?"));
+  EXPECT_EQ(Hunt({"--budget", folder_.File("none.toml")}, {script}).exit_code, 3);
+  const std::string elsewhere = folder_.Write("other.toml", "[[range]]\nname = \"nowhere\"\nmax-waits = 0\n");
+  const SubprocessResult unknown = Hunt({"--budget", elsewhere, "--from", spool_}, {});
+  EXPECT_EQ(unknown.exit_code, 3);
+  EXPECT_THAT(unknown.err, HasSubstr("nowhere"));
+}
+
+TEST_F(HuntTest, SarifAndJUnitCarryTheVerdict) {
+  const std::string output = folder_.File("report");
+  const std::vector<std::string> options = {"--max-waits", "0", "--from", spool_, "--output", output, "--format"};
+  const auto formatted = [&](const std::string& format) {
+    std::vector<std::string> all = options;
+    all.push_back(format);
+    EXPECT_EQ(Hunt(all, {}).exit_code, 1);
+    return *ReadFile(output);
+  };
+  const nlohmann::json result = nlohmann::json::parse(formatted("sarif"))["runs"][0]["results"][0];
+  EXPECT_EQ(result["level"], "error");
+  EXPECT_THAT(std::string(result["locations"][0]["physicalLocation"]["artifactLocation"]["uri"]),
+              HasSubstr("train.py"));
+  EXPECT_THAT(formatted("junit"), HasSubstr("<failure type=\"exceeded\""));
+  EXPECT_THAT(formatted("markdown"), HasSubstr("## Budget"));
+  EXPECT_THAT(formatted("html"), HasSubstr("Budget exceeded"));
+  EXPECT_EQ(Hunt({"--format", "junit", "--from", spool_}, {}).exit_code, 2);
+}
+
 TEST_F(HuntTest, OurOwnFailuresOnlyWarn) {
   const SubprocessResult damaged =
       Hunt({}, {Script("echo junk > $STALLHOUND_SPOOL_DIR/stallhound-999999999-1.spool; exit 7")});

@@ -2,6 +2,8 @@
 
 #include "base/testing/golden.h"
 #include "reports/html/hunt_html.h"
+#include "reports/junit/hunt_junit.h"
+#include "reports/sarif/hunt_sarif.h"
 #include "reports/testing/reports.h"
 #include "reports/text/counts_text.h"
 #include "reports/text/hunt_text.h"
@@ -36,6 +38,8 @@ TEST(GoldenTest, Hunts) {
     EXPECT_TRUE(MatchesGolden(HuntMarkdown(test.report), folder + "/expected.md"));
     EXPECT_TRUE(MatchesGolden(HuntJson(test.report, test.outcome), folder + "/expected.json"));
     EXPECT_TRUE(MatchesGolden(HuntHtml(test.report), folder + "/expected.html"));
+    EXPECT_TRUE(MatchesGolden(HuntSarif(test.report), folder + "/expected.sarif"));
+    if (test.report.budget) EXPECT_TRUE(MatchesGolden(HuntJunit(test.report), folder + "/expected.xml"));
   }
 }
 

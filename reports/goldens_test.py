@@ -5,6 +5,7 @@ import pathlib
 import re
 import unicodedata
 import unittest
+import xml.etree.ElementTree
 
 _TESTDATA = pathlib.Path(__file__).parent / "testdata"
 _VOID = {"meta", "br", "hr"}
@@ -121,6 +122,27 @@ class GoldensTest(unittest.TestCase):
         for text in ("<script>alert(1)</script>&amp;\"'><img src=x onerror=y>", "]]> --> </style></pre></details>",
                      "K" * 500, "*bold* _em_"):
             self.assertIn(text, page.text)
+
+    def test_junit_is_well_formed_and_counts_right(self):
+        for name, text in _files("*/expected.xml"):
+            suites = xml.etree.ElementTree.fromstring(text.encode("utf-8"))
+            cases = suites.findall("testsuite/testcase")
+            self.assertEqual(suites.tag, "testsuites", name)
+            for element in (suites, suites.find("testsuite")):
+                self.assertEqual(int(element.get("tests")), len(cases), name)
+                for counter, tag in (("failures", "failure"), ("skipped", "skipped")):
+                    self.assertEqual(int(element.get(counter)), sum(c.find(tag) is not None for c in cases), name)
+            self.assertTrue(all(len(case) <= 1 and set(case.keys()) == {"classname", "name"} for case in cases), name)
+
+    def test_junit_names_the_lines(self):
+        suites = xml.etree.ElementTree.parse(_TESTDATA / "ordinary/expected.xml")
+        failures = suites.findall("testsuite/testcase/failure")
+        self.assertEqual(len(failures), 1)
+        self.assertIn("training/loop.py:87", failures[0].text)
+        hostile = xml.etree.ElementTree.parse(_TESTDATA / "hostile/expected.xml")
+        texts = [failure.text for failure in hostile.findall("testsuite/testcase/failure")]
+        for name in ("<script>alert(1)</script>&amp;\"'><img src=x onerror=y>", "]]> --> </style></pre></details>"):
+            self.assertTrue(any(name in text for text in texts), name)
 
 
 if __name__ == "__main__":

@@ -185,6 +185,16 @@ std::vector<CountsSpan> MakeSpans(const Directory& directory, const std::vector<
   return spans;
 }
 
+void AddEvents(const SyncPoint& point, SiteEvents& events) {
+  for (const PointCopy& copy : point.copies) {
+    if (!copy.is_known) continue;
+    ++events.copy_count;
+    events.copy_bytes += copy.bytes;
+  }
+  events.allocate_count +=
+      point.api_class == ApiClass::kDeviceAllocate || point.api_class == ApiClass::kHostAllocate ? 1 : 0;
+}
+
 void CountSites(const std::vector<SyncPoint>& points, const MeasuredSpans& measured, SiteBuilder& builder,
                 CountsReport& report) {
   for (const SyncPoint& point : points) {
@@ -193,14 +203,21 @@ void CountSites(const std::vector<SyncPoint>& points, const MeasuredSpans& measu
     CountsSpan& span = report.spans[*index];
     if (span.counts.sync_points) ++(*span.counts.sync_points)[static_cast<size_t>(point.kind)];
     const size_t site = builder.Add(point, std::nullopt);
-    if (span.site_counts.size() <= site) span.site_counts.resize(site + 1);
+    if (span.site_counts.size() <= site) {
+      span.site_counts.resize(site + 1);
+      span.site_events.resize(site + 1);
+    }
     ++span.site_counts[site];
+    AddEvents(point, span.site_events[site]);
   }
   for (Site& site : builder.Finish(false, 1)) {
     report.sites.push_back(
         {site.kind, std::move(site.apis), std::move(site.innermost_user), std::move(site.native_symbol), site.count});
   }
-  for (CountsSpan& span : report.spans) span.site_counts.resize(report.sites.size());
+  for (CountsSpan& span : report.spans) {
+    span.site_counts.resize(report.sites.size());
+    span.site_events.resize(report.sites.size());
+  }
 }
 
 }  // namespace

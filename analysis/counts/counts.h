@@ -44,6 +44,13 @@ struct CountsOptions {
   std::optional<std::string> range;  // as HuntOptions::range
 };
 
+// What belongs to the sync points of one site.
+struct SiteEvents {
+  int64_t copy_count = 0;  // copies that a point takes in or is; their records were found
+  uint64_t copy_bytes = 0;
+  int64_t allocate_count = 0;  // of device and host memory
+};
+
 // One range occurrence or one process.
 struct CountsSpan {
   int64_t pid = 0;
@@ -53,6 +60,7 @@ struct CountsSpan {
   int64_t end_ns = 0;
   EventCounts counts;
   std::vector<int64_t> site_counts;  // sync points of CountsReport::sites, in that order
+  std::vector<SiteEvents> site_events;
 };
 
 struct CountsSite {

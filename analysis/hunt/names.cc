@@ -49,4 +49,24 @@ std::string_view SeverityName(capture::LossSeverity severity) {
   return "invalid";
 }
 
+const char* BudgetOutcomeName(BudgetOutcome outcome) {
+  switch (outcome) {
+    case BudgetOutcome::kFine:
+      return "fine";
+    case BudgetOutcome::kExceeded:
+      return "exceeded";
+    case BudgetOutcome::kInconclusive:
+      return "inconclusive";
+  }
+  return "invalid";
+}
+
+const char* BudgetQuantityName(BudgetQuantity quantity) {
+  constexpr const char* kNames[kBudgetQuantityCount] = {
+      "max-waits",  "max-pageable-copies", "max-allocator-calls", "max-loader-calls",      "max-sync-points",
+      "max-copies", "max-bytes",           "max-allocations",     "max-recoverable-ratio",
+  };
+  return kNames[static_cast<size_t>(quantity)];
+}
+
 }  // namespace stallhound::analysis

@@ -210,6 +210,53 @@ struct DeviceIdle {
   int64_t no_wait_ns = 0;  // of it, what follows no stall: launches too slow, host work, other waits than for the GPU
 };
 
+enum class BudgetOutcome : uint8_t { kFine, kExceeded, kInconclusive };
+const char* BudgetOutcomeName(BudgetOutcome outcome);  // "fine", "exceeded", "inconclusive"
+
+// What a budget limits. Counts are those of one occurrence of the range, or of one process.
+enum class BudgetQuantity : uint8_t {
+  kWaits,
+  kPageableCopies,
+  kAllocatorCalls,
+  kLoaderCalls,
+  kSyncPoints,        // of all kinds
+  kCopies,            // all copies, pinned ones too
+  kBytes,             // of those copies
+  kAllocations,       // of device and host memory, not stream-ordered
+  kRecoverableRatio,  // what all sites recover, as a share of the measured time
+};
+inline constexpr int kBudgetQuantityCount = 9;
+// As in a budget file: "max-waits", "max-recoverable-ratio".
+const char* BudgetQuantityName(BudgetQuantity quantity);
+
+struct BudgetSite {
+  SiteKind kind = SiteKind::kWait;
+  std::vector<std::string> apis;
+  std::optional<Frame> innermost_user;
+  std::optional<std::string> native_symbol;
+  int64_t count = 0;  // in the whole measured time
+  std::optional<int64_t> recoverable_ns;
+};
+
+// The verdict on one limit.
+struct BudgetFinding {
+  BudgetQuantity quantity = BudgetQuantity::kWaits;
+  std::optional<std::string> range;
+  double limit = 0;
+  std::optional<double> found;   // the largest of an occurrence, a lower bound if data was lost; null: unknown
+  int64_t exceeded_count = 0;    // occurrences with more than the limit; of a ratio 1, it is of all together
+  int64_t occurrence_count = 0;  // judged
+  BudgetOutcome outcome = BudgetOutcome::kInconclusive;
+  std::string reason;             // why inconclusive, else empty
+  std::vector<BudgetSite> sites;  // if exceeded: what counted for it, the allowed left out; most points or cost first
+};
+
+struct BudgetVerdict {
+  BudgetOutcome outcome = BudgetOutcome::kFine;  // exceeded if a limit is, else inconclusive if one is
+  std::vector<BudgetFinding> findings;           // by limit, as the budget has them
+  std::vector<std::string> notes;                // expired allowances and those that allow nothing
+};
+
 struct HuntReport {
   CaptureSummary capture;
   std::optional<std::string> range;  // the measured range, if one was asked for
@@ -232,7 +279,8 @@ struct HuntReport {
   std::vector<LossSummary> losses;
   bool counts_complete = true;  // false: a loss affects counts; a verdict on counts is inconclusive
   bool costs_complete = true;
-  std::vector<std::string> notes;  // sentences: "GPU idle not recorded in light mode", ...
+  std::vector<std::string> notes;       // sentences: "GPU idle not recorded in light mode", ...
+  std::optional<BudgetVerdict> budget;  // null: none was given (budget.h)
 };
 
 }  // namespace stallhound::analysis

@@ -12,6 +12,7 @@
 
 #include "base/clock.h"
 #include "base/status_macros.h"
+#include "cli/budget_options.h"
 #include "cli/child.h"
 #include "cli/exit_code.h"
 #include "cli/home.h"
@@ -27,9 +28,23 @@ namespace {
 constexpr char kDetails[] =
     R"help(Runs COMMAND with the recorder and says which lines make the host wait for the GPU and what that costs.
 The program's input, output, signals and exit code stay its own: the report goes to stderr (or to
---output), and stallhound ends as the program did. Its own failures only warn. With --strict it ends
-with 5 if the recording is incomplete, unless the program failed. A COMMAND that can't be started is
-127 or 126, as in a shell. The recording is kept as a capture in $STALLHOUND_HOME (./.stallhound).
+--output), and stallhound ends as the program did. Its own failures only warn. A COMMAND that can't be
+started is 127 or 126, as in a shell. The recording is kept as a capture in $STALLHOUND_HOME
+(./.stallhound).
+
+With a budget or --strict it ends with the verdict, unless the program failed: 1 if a limit is exceeded,
+with --strict 5 if data that it needs is missing. Limits on counts hold for each occurrence of a range
+(without one: each process). A budget file:
+
+  [[range]]
+  name = "step"                 # without it: as --range
+  max-waits = 0                 # also max-pageable-copies, max-allocator-calls, max-loader-calls,
+  max-bytes = "1MiB"            # max-sync-points, max-copies, max-allocations,
+  max-recoverable-ratio = 0.02  # of the measured time: what would be saved without the sites
+  [[allow]]
+  site = "train.py:27"          # or function = "log_loss", or operator = "aten::item"
+  reason = "the loss is printed every 100 steps"
+  expires = 2027-01-31          # the last day on which no limit counts the site
 
 With --from it reports on what was recorded before: spools (of `stallhound env`), a capture (a file or
 the beginning of a uuid), or a file of another tool. Then the report goes to stdout.
@@ -42,13 +57,15 @@ Examples:
   stallhound hunt --range step -- python train.py          # per occurrence of the NVTX range "step"
   stallhound hunt --window-range step --window-steps 10-20 -- python train.py
   stallhound hunt --delay 30s --duration 5s -- python serve.py
+  stallhound hunt --range step --max-waits 0 --format sarif --output hunt.sarif -- python train.py
   stallhound hunt --format html --output report.html --from a1b2c3)help";
 
 struct HuntCommandOptions {
   RecordingOptions recording;
   HuntReportOptions report;
+  BudgetOptions budget;
   std::vector<std::string> from;
-  std::string exit_code;  // "program", "verdict" or empty: as --strict says
+  std::string exit_code;  // "program", "verdict" or empty: as --strict and the budget say
 };
 
 // What a program needs to be recorded.
@@ -132,7 +149,8 @@ int FinishRun(const HuntCommandOptions& options, const std::vector<std::string>&
                              *processed.signal, recorder.spool_folder));
     return kExitInternal;
   }
-  const bool is_kept = *processed.exit_code == kExitFine || *processed.exit_code == kExitInconclusive;
+  const bool is_kept = *processed.exit_code == kExitFine || *processed.exit_code == kExitRegression ||
+                       *processed.exit_code == kExitInconclusive;
   if (is_kept) RemoveSpools(recorder.spool_folder);
   return *processed.exit_code;
 }
@@ -140,8 +158,8 @@ int FinishRun(const HuntCommandOptions& options, const std::vector<std::string>&
 // Ends as the program did, or with the verdict (design: exit codes).
 int ChooseEnd(const HuntCommandOptions& options, const ChildEnd& end, int verdict, Console& console) {
   const bool has_failed = end.signal || *end.exit_code != 0;
-  const bool is_verdicts =
-      options.exit_code == "verdict" || (options.exit_code.empty() && options.report.strict && !has_failed);
+  const bool has_verdict = options.report.strict || !options.report.budget.limits.empty();
+  const bool is_verdicts = options.exit_code == "verdict" || (options.exit_code.empty() && has_verdict && !has_failed);
   if (is_verdicts) return verdict;
   if (end.signal) {
     console.Flush().IgnoreError();
@@ -169,9 +187,13 @@ absl::StatusOr<int> HuntProgram(const HuntCommandOptions& options, CommandContex
   return ChooseEnd(options, *end, verdict, console);
 }
 
-absl::StatusOr<int> RunHuntCommand(const HuntCommandOptions& options, CommandContext& context) {
+absl::StatusOr<int> RunHuntCommand(HuntCommandOptions options, CommandContext& context) {
   if (options.from.empty() && context.program.empty()) {
     return UsageError("what shall be hunted? stallhound hunt -- COMMAND..., or --from SPOOLS (stallhound hunt --help)");
+  }
+  SH_ASSIGN_OR_RETURN(options.report.budget, LoadBudget(options.budget, options.report.range));
+  if (options.report.report.format == "junit" && options.report.budget.limits.empty()) {
+    return UsageError("--format junit prints the limits of a budget: give --budget, --max-waits or another limit");
   }
   if (options.from.empty()) return HuntProgram(options, context);
   if (!context.program.empty()) return UsageError("either --from or a program behind --, not both");
@@ -193,13 +215,15 @@ void AddHuntCommand(CommandRegistry& registry) {
       },
       [options](CommandContext& context) { return RunHuntCommand(*options, context); });
   command->add_option("--from", options->from, "Report on spools, a capture or another tool's file")->type_name("PATH");
-  AddReportOptions(*command, {"text", "markdown", "json", "html"}, options->report.report);
+  AddReportOptions(*command, {"text", "markdown", "json", "html", "sarif", "junit"}, options->report.report);
   command->add_option("--range", options->report.range, "Per occurrence of this range, or NAME#7 for the 7th")
       ->type_name("NAME");
-  command->add_flag("--strict", options->report.strict, "An incomplete recording is exit code 5");
+  command->add_flag("--strict", options->report.strict,
+                    "An incomplete recording, or a limit that can't be judged, is exit code 5");
   command->add_option("--exit-code", options->exit_code, "End as the program did, or with the verdict")
       ->check(CLI::IsMember({"program", "verdict"}))
       ->type_name("WHOSE");
+  AddBudgetOptions(*command, options->budget);
   AddRecordingOptions(*command, options->recording);
 }
 

@@ -7,6 +7,8 @@
 
 #include "base/display_text.h"
 #include "base/units.h"
+#include "reports/document/budget_section.h"
+#include "reports/document/place.h"
 
 namespace stallhound::reports {
 namespace {
@@ -36,16 +38,6 @@ constexpr ColumnKind kName = ColumnKind::kName;
 // "1 site", "2 sites"; irregular words do not occur.
 std::string Counted(int64_t count, const char* word) {
   return fmt::format("{} {}{}", FormatCount(count), word, count == 1 ? "" : "s");
-}
-
-std::string FileLine(const Frame& frame) {
-  if (!frame.file) return "";
-  return frame.line ? fmt::format("{}:{}", *frame.file, *frame.line) : *frame.file;
-}
-
-std::string PlaceText(const std::optional<Frame>& frame, const std::optional<std::string>& native_symbol) {
-  if (frame && frame->file) return FileLine(*frame);
-  return native_symbol.value_or("unknown");
 }
 
 std::string FrameText(const Frame& frame) {
@@ -263,6 +255,7 @@ Document HuntDocument(const analysis::HuntReport& report) {
   document.summary.push_back(fmt::format("{} at {} in {}{}.", Counted(report.sync_point_count, "sync point"),
                                          Counted(static_cast<int64_t>(report.sites.size()), "site"), measured,
                                          has_rates ? "; \"each\" is per one of them" : ""));
+  if (report.budget) document.summary.push_back(BudgetSentence(*report.budget));
   if (report.unknown_kind_copy_count > 0) {
     document.summary.push_back(fmt::format("{} asynchronous copies of unknown memory kind are not counted.",
                                            FormatCount(report.unknown_kind_copy_count)));
@@ -271,6 +264,7 @@ Document HuntDocument(const analysis::HuntReport& report) {
   if (!report.costs_complete) document.summary.push_back("Data was lost: the costs may be wrong (see Losses).");
   for (std::string& sentence : RecoverableSentences(report)) document.summary.push_back(std::move(sentence));
   AddNotes(report.notes, document.summary);
+  if (report.budget) document.sections.push_back(BudgetSection(*report.budget));
   document.sections.push_back(SitesSection(report));
   AddIfFilled(document.sections, TotalsSection(report));
   AddIfFilled(document.sections, RangesSection(report.ranges));

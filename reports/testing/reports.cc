@@ -120,6 +120,35 @@ analysis::CaptureSummary OwnCapture(const std::string& mode) {
   return {"5f1c9a52-0c1e-4b7a-9d55-3a8f6f2d7c10", "stallhound", "3", "stallhound 0.1.0", mode, 1'234'567'890};
 }
 
+analysis::BudgetVerdict OrdinaryVerdict() {
+  using analysis::BudgetOutcome;
+  using analysis::BudgetQuantity;
+  const Site item = ItemSite();
+  analysis::BudgetFinding waits;
+  waits.quantity = BudgetQuantity::kWaits;
+  waits.range = "step";
+  waits.limit = 1;
+  waits.found = 2;
+  waits.exceeded_count = waits.occurrence_count = 10;
+  waits.outcome = BudgetOutcome::kExceeded;
+  waits.sites = {{item.kind, item.apis, item.innermost_user, item.native_symbol, item.count, 3'400'000}};
+  analysis::BudgetFinding bytes;
+  bytes.quantity = BudgetQuantity::kBytes;
+  bytes.range = "step";
+  bytes.limit = 65'536;
+  bytes.found = 8;
+  bytes.occurrence_count = 10;
+  bytes.outcome = BudgetOutcome::kFine;
+  analysis::BudgetFinding ratio;
+  ratio.quantity = BudgetQuantity::kRecoverableRatio;
+  ratio.limit = 0.02;
+  ratio.occurrence_count = 2;
+  ratio.reason = "data was lost: the costs may be wrong (see Losses)";
+  return {BudgetOutcome::kExceeded,
+          {waits, bytes, ratio},
+          {"the allowance of train.py:27 expired on 2026-01-31 and allows nothing any more (the loss is printed)"}};
+}
+
 }  // namespace
 
 analysis::HuntReport OrdinaryHunt() {
@@ -143,6 +172,7 @@ analysis::HuntReport OrdinaryHunt() {
   report.losses[1].detail = "range epoch";
   report.costs_complete = false;
   report.notes = {"occurrences of range step overlap; what lies in two counts for the later one"};
+  report.budget = OrdinaryVerdict();
   return report;
 }
 
@@ -225,6 +255,12 @@ analysis::HuntReport HostileHunt() {
     report.losses.back().detail = text;
     report.devices.push_back({static_cast<uint32_t>(i), text, std::nullopt, std::nullopt});
     report.notes.push_back(text);
+    const Site& last = report.sites.back();
+    report.budget->findings.push_back(report.budget->findings.front());
+    report.budget->findings.back().range = text;
+    report.budget->findings.back().sites = {
+        {last.kind, last.apis, last.innermost_user, last.native_symbol, last.count, std::nullopt}};
+    report.budget->notes.push_back(text);
   }
   AddTotals(report);
   report.range = texts[0];

@@ -120,6 +120,42 @@ void WriteSite(JsonWriter& json, const analysis::Site& site) {
   json.EndObject();
 }
 
+void WriteFinding(JsonWriter& json, const analysis::BudgetFinding& finding) {
+  json.BeginObject();
+  json.Field("limit", std::string_view(analysis::BudgetQuantityName(finding.quantity)));
+  json.Field("range", finding.range);
+  json.Field("at_most", finding.limit);
+  json.Field("found", finding.found);
+  json.Field("exceeded_count", finding.exceeded_count);
+  json.Field("occurrence_count", finding.occurrence_count);
+  json.Field("outcome", std::string_view(analysis::BudgetOutcomeName(finding.outcome)));
+  json.Field("reason", finding.reason.empty() ? std::nullopt : std::optional(finding.reason));
+  List(json, "sites", finding.sites, [&](const analysis::BudgetSite& site) {
+    json.BeginObject();
+    json.Field("kind", std::string_view(analysis::SiteKindName(site.kind)));
+    Strings(json, "apis", site.apis);
+    FrameField(json, "innermost_user", site.innermost_user);
+    json.Field("native_symbol", site.native_symbol);
+    json.Field("count", site.count);
+    json.Field("recoverable_ns", site.recoverable_ns);
+    json.EndObject();
+  });
+  json.EndObject();
+}
+
+void WriteBudget(JsonWriter& json, const std::optional<analysis::BudgetVerdict>& verdict) {
+  json.Key("budget");
+  if (!verdict) {
+    json.Null();
+    return;
+  }
+  json.BeginObject();
+  json.Field("outcome", std::string_view(analysis::BudgetOutcomeName(verdict->outcome)));
+  List(json, "limits", verdict->findings, [&](const analysis::BudgetFinding& finding) { WriteFinding(json, finding); });
+  Strings(json, "notes", verdict->notes);
+  json.EndObject();
+}
+
 void WriteCapture(JsonWriter& json, const analysis::CaptureSummary& capture) {
   json.Key("capture");
   json.BeginObject();
@@ -257,6 +293,7 @@ std::string HuntJson(const analysis::HuntReport& report, const RunOutcome& outco
   json.Field("unknown_kind_copy_count", report.unknown_kind_copy_count);
   json.Field("counts_complete", report.counts_complete);
   json.Field("costs_complete", report.costs_complete);
+  WriteBudget(json, report.budget);
   List(json, "sites", report.sites, [&](const analysis::Site& site) { WriteSite(json, site); });
   json.Field("recoverable_all_ns", report.recoverable_all_ns);
   List(json, "groups", report.groups, [&](const analysis::SiteGroup& group) {

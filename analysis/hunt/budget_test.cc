@@ -1,0 +1,203 @@
+#include "analysis/hunt/budget.h"
+
+#include <gtest/gtest.h>
+
+namespace stallhound::analysis {
+namespace {
+
+const absl::CivilDay kToday(2026, 11, 30);
+
+// Two steps of 1 ms: "loop.py:10" waits twice in each with a copy of 4 bytes, "pool.py:5" allocates once in the second.
+class BudgetTest : public ::testing::Test {
+ protected:
+  BudgetTest() {
+    Site item;
+    item.kind = SiteKind::kWait;
+    item.apis = {"cudaStreamSynchronize"};
+    item.count = 4;
+    item.innermost_user = Frame{.function = "step", .file = "train/loop.py", .line = 10, .is_user = true};
+    item.stack = {Frame{.function = "at::_ops::item::call(at::Tensor const&)"}, *item.innermost_user};
+    item.copies = {{capture::CopyDirection::kDeviceToHost, std::nullopt, std::nullopt, 4, 16}};
+    item.recoverable_ns = 30'000;
+    Site pool;
+    pool.kind = SiteKind::kAllocator;
+    pool.apis = {"cudaMalloc"};
+    pool.count = 1;
+    pool.innermost_user = Frame{.function = "grow", .file = "pool.py", .line = 5, .is_user = true};
+    pool.stack = {*pool.innermost_user};
+    pool.recoverable_ns = 10'000;
+    hunt_.sites = {item, pool};
+    hunt_.recoverable_all_ns = 50'000;
+    hunt_.device_idle.emplace();
+    for (const Site& site : hunt_.sites) {
+      counts_.sites.push_back({site.kind, site.apis, site.innermost_user, site.native_symbol, site.count});
+    }
+    counts_.spans = {Step(0), Step(1)};
+  }
+
+  static CountsSpan Step(int64_t index) {
+    CountsSpan span;
+    span.index = index;
+    span.start_ns = index * 2'000'000;
+    span.end_ns = span.start_ns + 1'000'000;
+    span.counts.sync_points.emplace();
+    span.counts.sync_points->fill(0);
+    (*span.counts.sync_points)[static_cast<size_t>(SiteKind::kWait)] = 2;
+    (*span.counts.sync_points)[static_cast<size_t>(SiteKind::kAllocator)] = index;
+    span.counts.copies = {{capture::CopyDirection::kDeviceToHost, std::nullopt, std::nullopt, 2, 8},
+                          {capture::CopyDirection::kHostToDevice, std::nullopt, std::nullopt, 1, 100}};
+    span.counts.device_allocate_count = index;
+    span.counts.host_allocate_count = 0;
+    span.site_counts = {2, index};
+    span.site_events = {{2, 8, 0}, {0, 0, index}};
+    return span;
+  }
+
+  BudgetVerdict Judge(const Budget& budget) { return JudgeBudget(budget, {{std::nullopt, &hunt_, &counts_}}, kToday); }
+  BudgetFinding JudgeOne(BudgetQuantity quantity, double limit, std::vector<Allowance> allowances = {}) {
+    const BudgetVerdict verdict = Judge({{{quantity, limit, std::nullopt}}, std::move(allowances)});
+    EXPECT_EQ(verdict.findings.size(), 1u);
+    EXPECT_EQ(verdict.outcome, verdict.findings[0].outcome);
+    return verdict.findings[0];
+  }
+  static Allowance Allow(AllowanceBy by, const std::string& what, absl::CivilDay expires = kToday) {
+    return {by, what, "known", expires};
+  }
+
+  HuntReport hunt_;
+  CountsReport counts_;
+};
+
+TEST_F(BudgetTest, WhatIsFoundMayEqualTheLimit) {
+  EXPECT_EQ(JudgeOne(BudgetQuantity::kWaits, 2).outcome, BudgetOutcome::kFine);
+  const BudgetFinding over = JudgeOne(BudgetQuantity::kWaits, 1);
+  EXPECT_EQ(over.outcome, BudgetOutcome::kExceeded);
+  EXPECT_EQ(over.found, 2);
+  EXPECT_EQ(over.exceeded_count, 2);
+  EXPECT_EQ(over.occurrence_count, 2);
+  ASSERT_EQ(over.sites.size(), 1u);
+  EXPECT_EQ(over.sites[0].innermost_user->line, 10);
+}
+
+TEST_F(BudgetTest, EveryQuantityIsTheLargestOfAnOccurrence) {
+  const std::pair<BudgetQuantity, double> expected[] = {
+      {BudgetQuantity::kWaits, 2},       {BudgetQuantity::kPageableCopies, 0}, {BudgetQuantity::kAllocatorCalls, 1},
+      {BudgetQuantity::kLoaderCalls, 0}, {BudgetQuantity::kSyncPoints, 3},     {BudgetQuantity::kCopies, 3},
+      {BudgetQuantity::kBytes, 108},     {BudgetQuantity::kAllocations, 1},
+  };
+  for (const auto& [quantity, found] : expected) {
+    EXPECT_EQ(JudgeOne(quantity, 200).found, found) << BudgetQuantityName(quantity);
+  }
+  EXPECT_EQ(JudgeOne(BudgetQuantity::kAllocatorCalls, 0).exceeded_count, 1);
+  EXPECT_DOUBLE_EQ(*JudgeOne(BudgetQuantity::kRecoverableRatio, 1).found, 0.025);
+}
+
+TEST_F(BudgetTest, AllowedSitesDoNotCount) {
+  for (const auto& [by, what] : {std::pair(AllowanceBy::kSite, "loop.py:10"),
+                                 {AllowanceBy::kFunction, "step"},
+                                 {AllowanceBy::kOperator, "aten::item"},
+                                 {AllowanceBy::kOperator, "item"}}) {
+    const Allowance allowance = Allow(by, what);
+    EXPECT_EQ(JudgeOne(BudgetQuantity::kWaits, 0, {allowance}).outcome, BudgetOutcome::kFine) << what;
+    EXPECT_EQ(JudgeOne(BudgetQuantity::kCopies, 9, {allowance}).found, 1) << what;
+    EXPECT_EQ(JudgeOne(BudgetQuantity::kBytes, 999, {allowance}).found, 100) << what;
+    EXPECT_DOUBLE_EQ(*JudgeOne(BudgetQuantity::kRecoverableRatio, 1, {allowance}).found, 0.005) << what;
+  }
+  EXPECT_EQ(JudgeOne(BudgetQuantity::kAllocations, 0, {Allow(AllowanceBy::kSite, "pool.py:5")}).found, 0);
+}
+
+TEST_F(BudgetTest, NearlyFittingSitesCount) {
+  for (const auto& [by, what] : {std::pair(AllowanceBy::kSite, "op.py:10"),
+                                 {AllowanceBy::kSite, "loop.py:1"},
+                                 {AllowanceBy::kFunction, "ste"},
+                                 {AllowanceBy::kOperator, "aten::ite"},
+                                 {AllowanceBy::kOperator, "aten::item_"}}) {
+    EXPECT_EQ(JudgeOne(BudgetQuantity::kWaits, 0, {Allow(by, what)}).outcome, BudgetOutcome::kExceeded) << what;
+  }
+}
+
+TEST_F(BudgetTest, AnExpiredAllowanceIsSaidAndAllowsNothing) {
+  const Budget budget{{{BudgetQuantity::kWaits, 0, std::nullopt}},
+                      {Allow(AllowanceBy::kSite, "loop.py:10", kToday - 1), Allow(AllowanceBy::kFunction, "nowhere")}};
+  const BudgetVerdict verdict = Judge(budget);
+  EXPECT_EQ(verdict.outcome, BudgetOutcome::kExceeded);
+  ASSERT_EQ(verdict.notes.size(), 2u);
+  EXPECT_NE(verdict.notes[0].find("loop.py:10 expired on 2026-11-29"), std::string::npos);
+  EXPECT_NE(verdict.notes[1].find("nowhere fits no site"), std::string::npos);
+}
+
+TEST_F(BudgetTest, LossMakesWhatSeemsFineInconclusive) {
+  hunt_.counts_complete = counts_.counts_complete = false;
+  EXPECT_EQ(JudgeOne(BudgetQuantity::kWaits, 2).outcome, BudgetOutcome::kInconclusive);
+  EXPECT_EQ(JudgeOne(BudgetQuantity::kWaits, 1).outcome, BudgetOutcome::kExceeded) << "there may only be more";
+  EXPECT_EQ(JudgeOne(BudgetQuantity::kRecoverableRatio, 1).outcome, BudgetOutcome::kInconclusive);
+}
+
+TEST_F(BudgetTest, LossOfCostsConcernsCostsAlone) {
+  hunt_.costs_complete = false;
+  EXPECT_EQ(JudgeOne(BudgetQuantity::kWaits, 2).outcome, BudgetOutcome::kFine);
+  const BudgetFinding ratio = JudgeOne(BudgetQuantity::kRecoverableRatio, 0);
+  EXPECT_EQ(ratio.outcome, BudgetOutcome::kInconclusive);
+  EXPECT_NE(ratio.reason, "");
+}
+
+TEST_F(BudgetTest, TheUnknownIsNeverFine) {
+  hunt_.recoverable_all_ns.reset();
+  EXPECT_EQ(JudgeOne(BudgetQuantity::kRecoverableRatio, 1).outcome, BudgetOutcome::kInconclusive);
+  counts_.spans[1].counts.copies.reset();
+  EXPECT_EQ(JudgeOne(BudgetQuantity::kCopies, 100).outcome, BudgetOutcome::kInconclusive);
+  counts_.spans[0].counts.host_allocate_count.reset();
+  EXPECT_EQ(JudgeOne(BudgetQuantity::kAllocations, 100).outcome, BudgetOutcome::kInconclusive);
+  counts_.unplaced_count = 1;
+  EXPECT_EQ(JudgeOne(BudgetQuantity::kBytes, 1e9).outcome, BudgetOutcome::kInconclusive);
+  hunt_.unknown_kind_copy_count = 1;
+  EXPECT_EQ(JudgeOne(BudgetQuantity::kPageableCopies, 5).outcome, BudgetOutcome::kInconclusive);
+  EXPECT_EQ(JudgeOne(BudgetQuantity::kSyncPoints, 5).outcome, BudgetOutcome::kInconclusive);
+  EXPECT_EQ(JudgeOne(BudgetQuantity::kWaits, 5).outcome, BudgetOutcome::kFine);
+  counts_.spans.clear();
+  EXPECT_EQ(JudgeOne(BudgetQuantity::kWaits, 5).outcome, BudgetOutcome::kInconclusive);
+}
+
+TEST_F(BudgetTest, WithoutTheGpuSideNothingIsRecoverableForSure) {
+  hunt_.device_idle.reset();
+  hunt_.recoverable_all_ns.reset();
+  hunt_.sites.clear();
+  EXPECT_EQ(JudgeOne(BudgetQuantity::kRecoverableRatio, 0).outcome, BudgetOutcome::kInconclusive);
+  hunt_.device_idle.emplace();
+  EXPECT_EQ(JudgeOne(BudgetQuantity::kRecoverableRatio, 0).outcome, BudgetOutcome::kFine);
+}
+
+TEST_F(BudgetTest, WhatIsLeftRecoversItsSumAndGroups) {
+  hunt_.sites.push_back(hunt_.sites[1]);
+  hunt_.sites[2].innermost_user->line = 6;
+  hunt_.groups = {{{1, 2}, 4'000}, {{0, 1}, 7'000}};
+  const std::vector<Allowance> allowances = {Allow(AllowanceBy::kSite, "loop.py:10")};
+  EXPECT_DOUBLE_EQ(*JudgeOne(BudgetQuantity::kRecoverableRatio, 1, allowances).found, 0.012);
+  hunt_.recoverable_all_ns = 22'000;
+  EXPECT_DOUBLE_EQ(*JudgeOne(BudgetQuantity::kRecoverableRatio, 1, allowances).found, 0.011);
+  hunt_.sites[2].recoverable_ns.reset();
+  EXPECT_EQ(JudgeOne(BudgetQuantity::kRecoverableRatio, 1, allowances).outcome, BudgetOutcome::kInconclusive);
+}
+
+TEST_F(BudgetTest, EachRangeIsJudgedByItself) {
+  HuntReport quiet = hunt_;
+  quiet.sites.clear();
+  CountsReport none = counts_;
+  none.sites.clear();
+  for (CountsSpan& span : none.spans) {
+    span.counts.sync_points->fill(0);
+    span.site_counts.clear();
+    span.site_events.clear();
+  }
+  const Budget budget{{{BudgetQuantity::kWaits, 0, "quiet"}, {BudgetQuantity::kWaits, 0, std::nullopt}}, {}};
+  const BudgetVerdict verdict =
+      JudgeBudget(budget, {{std::nullopt, &hunt_, &counts_}, {"quiet", &quiet, &none}}, kToday);
+  ASSERT_EQ(verdict.findings.size(), 2u);
+  EXPECT_EQ(verdict.findings[0].outcome, BudgetOutcome::kFine);
+  EXPECT_EQ(verdict.findings[1].outcome, BudgetOutcome::kExceeded);
+  EXPECT_EQ(verdict.outcome, BudgetOutcome::kExceeded);
+  EXPECT_EQ(JudgeBudget(budget, {{"quiet", &quiet, &none}}, kToday).outcome, BudgetOutcome::kInconclusive);
+}
+
+}  // namespace
+}  // namespace stallhound::analysis

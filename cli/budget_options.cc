@@ -1,0 +1,47 @@
+#include "cli/budget_options.h"
+
+#include <CLI/CLI.hpp>
+
+#include "base/file.h"
+#include "base/status_macros.h"
+#include "cli/budget_file.h"
+
+namespace stallhound::cli {
+
+void AddBudgetOptions(CLI::App& command, BudgetOptions& options) {
+  constexpr char kGroup[] = "Budget";
+  command.add_option("--budget", options.file, "Limits and allowed sites, a TOML file")
+      ->type_name("FILE")
+      ->group(kGroup);
+  command.add_option("--max-waits", options.max_waits, "At most so many waits in each occurrence of --range")
+      ->check(CLI::NonNegativeNumber)
+      ->type_name("N")
+      ->group(kGroup);
+  command
+      .add_option("--max-recoverable-ratio", options.max_recoverable_ratio,
+                  "At most this share of the measured time is lost to stalls, 0 to 1")
+      ->check(CLI::Range(0.0, 1.0))
+      ->type_name("RATIO")
+      ->group(kGroup);
+}
+
+absl::StatusOr<analysis::Budget> LoadBudget(const BudgetOptions& options, const std::string& range) {
+  analysis::Budget budget;
+  if (!options.file.empty()) {
+    SH_ASSIGN_OR_RETURN(const std::string text, ReadFile(options.file));
+    SH_ASSIGN_OR_RETURN(budget, ParseBudget(text, options.file));
+  }
+  if (options.max_waits) {
+    budget.limits.push_back({analysis::BudgetQuantity::kWaits, static_cast<double>(*options.max_waits), std::nullopt});
+  }
+  if (options.max_recoverable_ratio) {
+    budget.limits.push_back(
+        {analysis::BudgetQuantity::kRecoverableRatio, *options.max_recoverable_ratio, std::nullopt});
+  }
+  for (analysis::BudgetLimit& limit : budget.limits) {
+    if (!limit.range && !range.empty()) limit.range = range;
+  }
+  return budget;
+}
+
+}  // namespace stallhound::cli

@@ -1,0 +1,18 @@
+#pragma once
+
+// Where a site is, in a word.
+
+#include <optional>
+#include <string>
+
+#include "analysis/hunt/report.h"
+
+namespace stallhound::reports {
+
+// "train.py:27", "train.py" without a line, "" without a file.
+std::string FileLine(const analysis::Frame& frame);
+
+// The file and line, else the native symbol, else "unknown". As recorded: a display may obey it.
+std::string PlaceText(const std::optional<analysis::Frame>& frame, const std::optional<std::string>& native_symbol);
+
+}  // namespace stallhound::reports
