@@ -3,6 +3,7 @@
 #include <absl/strings/str_join.h>
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <optional>
 #include <utility>
 #include <vector>

@@ -2,7 +2,11 @@
 
 #include <absl/time/time.h>
 
+#include <algorithm>
 #include <list>
+#include <optional>
+#include <utility>
+#include <vector>
 
 #include "analysis/counts/counts.h"
 #include "analysis/hunt/hunt.h"

@@ -165,7 +165,7 @@ TEST_F(HuntTest, AnIncompleteRecordingIsInconclusiveIfStrict) {
   EXPECT_EQ(Hunt({"--strict"}, {Script("RECORD")}).exit_code, 5);
 }
 
-// The generated program waits once in its only step.
+// The generated program waits ten times in its only step.
 TEST_F(HuntTest, ABudgetDecidesTheExitCode) {
   const std::vector<std::string> over = {"--range", "step", "--max-waits", "0"};
   const SubprocessResult exceeded = Hunt(over, {Script("RECORD")});

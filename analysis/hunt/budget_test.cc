@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include "analysis/testing/hunted_program.h"
+
 namespace stallhound::analysis {
 namespace {
 
@@ -197,6 +199,37 @@ TEST_F(BudgetTest, EachRangeIsJudgedByItself) {
   EXPECT_EQ(verdict.findings[1].outcome, BudgetOutcome::kExceeded);
   EXPECT_EQ(verdict.outcome, BudgetOutcome::kExceeded);
   EXPECT_EQ(JudgeBudget(budget, {{"quiet", &quiet, &none}}, kToday).outcome, BudgetOutcome::kInconclusive);
+}
+
+// A step reads back 4 bytes at one line, allocates at another and copies once without a wait.
+TEST(BudgetOfRecordingTest, CopiesAndAllocationsOfAllowedSitesDoNotCount) {
+  HuntedProgram program;
+  const uint32_t item = program.PythonStack({{"loop.py", 10}});
+  const uint32_t grow = program.PythonStack({{"pool.py", 5}});
+  const uint64_t read =
+      program.CallUs({.api = "cudaMemcpyAsync", .start_ns = 10, .end_ns = 20, .stream_id = 7, .stack_id = item});
+  program.CallUs({.api = "cudaStreamSynchronize", .start_ns = 21, .end_ns = 40, .stream_id = 7, .stack_id = item});
+  program.CopyUs({.correlation_id = read, .start_ns = 12, .end_ns = 30});
+  program.CallUs({.api = "cudaMalloc", .start_ns = 50, .end_ns = 60, .stack_id = grow});
+  const uint64_t pinned = program.CallUs({.api = "cudaMemcpyAsync", .start_ns = 70, .end_ns = 75, .stream_id = 7});
+  program.CopyUs({.correlation_id = pinned, .start_ns = 76, .end_ns = 80},
+                 {.target_kind = capture::MemoryKind::kPinned, .bytes = 64});
+  program.Range("step", 0, 100 * kUs);
+  program.HuntUs("step");
+  const absl::StatusOr<CountsReport> counts = Counts(program.capture(), {.range = "step"});
+  ASSERT_TRUE(counts.ok()) << counts.status();
+  const auto found = [&](BudgetQuantity quantity, const std::string& site) {
+    const Budget budget{{{quantity, 0, "step"}}, {{AllowanceBy::kSite, site, "known", kToday}}};
+    return JudgeBudget(budget, {{"step", &program.report(), &*counts}}, kToday).findings[0].found;
+  };
+  EXPECT_EQ(found(BudgetQuantity::kCopies, "no.py:1"), 2);
+  EXPECT_EQ(found(BudgetQuantity::kCopies, "loop.py:10"), 1);
+  EXPECT_EQ(found(BudgetQuantity::kBytes, "no.py:1"), 68);
+  EXPECT_EQ(found(BudgetQuantity::kBytes, "loop.py:10"), 64);
+  EXPECT_EQ(found(BudgetQuantity::kAllocations, "no.py:1"), 1);
+  EXPECT_EQ(found(BudgetQuantity::kAllocations, "pool.py:5"), 0);
+  EXPECT_EQ(found(BudgetQuantity::kWaits, "no.py:1"), 1);
+  EXPECT_EQ(found(BudgetQuantity::kWaits, "loop.py:10"), 0);
 }
 
 }  // namespace

@@ -1,7 +1,7 @@
 #pragma once
 
-// The verdict on a hunt's budget as a JUnit XML file, as CI servers read it
-// (https://github.com/testmoapp/junitxml, the common subset).
+// The verdict on a hunt's budget as a JUnit XML file, in the subset that all CI servers
+// read.
 
 #include <string>
 

@@ -4,7 +4,6 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include <iterator>
 #include <set>
 #include <tuple>
 #include <utility>
@@ -67,7 +66,7 @@ std::string EncodedPath(const std::string& path) {
   for (const char c : ReplaceInvalidUtf8(path)) {
     const auto byte = static_cast<unsigned char>(c);
     const bool is_plain = absl::ascii_isalnum(byte) || std::string_view("-._~/").find(c) != std::string_view::npos;
-    is_plain ? out += c : fmt::format_to(std::back_inserter(out), "%{:02X}", byte);
+    out += is_plain ? std::string(1, c) : fmt::format("%{:02X}", byte);
   }
   return out;
 }
@@ -232,7 +231,7 @@ std::string HuntSarif(const analysis::HuntReport& report) {
   std::string text;
   JsonWriter json(&text, 1);
   json.BeginObject();
-  json.Field("$schema", "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json");
+  json.Field("$schema", "https://json.schemastore.org/sarif-2.1.0.json");
   json.Field("version", "2.1.0");
   json.Key("runs");
   json.BeginArray();
