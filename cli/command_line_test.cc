@@ -49,7 +49,8 @@ class CommandLineTest : public ::testing::Test {
 };
 
 TEST_F(CommandLineTest, HelpOfEveryCommandHasExamples) {
-  for (const char* command : {"captures", "counts", "doctor", "env", "export", "hunt", "import", "prune", "query"}) {
+  for (const char* command :
+       {"captures", "counts", "doctor", "env", "explain", "export", "hunt", "import", "prune", "query"}) {
     const SubprocessResult result = Run({command, "--help"});
     EXPECT_EQ(result.exit_code, 0) << command;
     EXPECT_EQ(result.err, "") << command;
@@ -162,6 +163,26 @@ TEST_F(CommandLineTest, QueryErrorsAreDataErrors) {
   }
   EXPECT_EQ(Run({"query", "SELECT 1", "/no/such/file"}).exit_code, 3);
   EXPECT_EQ(Run({"query", "SELECT 1", folder_.Write("text", "no capture")}).exit_code, 3);
+}
+
+TEST_F(CommandLineTest, ExplainPrintsAnEntryOrAll) {
+  const SubprocessResult entry = Run({"explain", "one-hot"});
+  EXPECT_EQ(entry.exit_code, 0) << entry.err;
+  EXPECT_THAT(entry.out, StartsWith("one-hot: one_hot looks for the classes\n"));
+  EXPECT_THAT(entry.out, HasSubstr("Before\n  y = F.one_hot(labels)\n"));
+  EXPECT_THAT(entry.out, HasSubstr("After\n  y = F.one_hot(labels, num_classes=10)\n"));
+  const SubprocessResult all = Run({"explain"});
+  EXPECT_EQ(all.exit_code, 0) << all.err;
+  EXPECT_THAT(all.out, HasSubstr("one-hot                one_hot looks for the classes\n"));
+}
+
+TEST_F(CommandLineTest, ExplainNamesTheNearestEntries) {
+  const SubprocessResult typo = Run({"explain", "uniqe"});
+  EXPECT_EQ(typo.exit_code, 3);
+  EXPECT_EQ(typo.out, "");
+  EXPECT_THAT(typo.err, HasSubstr("there is no entry 'uniqe'; did you mean unique?"));
+  EXPECT_THAT(Run({"explain", "clip-grad"}).err, HasSubstr("did you mean clip-grad-check or clip-grad-cpp?"));
+  EXPECT_THAT(Run({"explain", "zzzzzzzz"}).err, HasSubstr("'stallhound explain' lists all"));
 }
 
 TEST_F(CommandLineTest, CtrlCEndsAQueryBySignal) {

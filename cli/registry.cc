@@ -4,6 +4,7 @@
 #include "cli/commands/counts_command.h"
 #include "cli/commands/doctor_command.h"
 #include "cli/commands/env_command.h"
+#include "cli/commands/explain_command.h"
 #include "cli/commands/export_command.h"
 #include "cli/commands/hunt_command.h"
 #include "cli/commands/import_command.h"
@@ -14,6 +15,7 @@ namespace stallhound::cli {
 
 void AddAllCommands(CommandRegistry& registry) {
   AddHuntCommand(registry);
+  AddExplainCommand(registry);
   AddDoctorCommand(registry);
   AddEnvCommand(registry);
   AddCountsCommand(registry);

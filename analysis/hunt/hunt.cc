@@ -6,6 +6,7 @@
 #include <numeric>
 #include <utility>
 
+#include "analysis/hunt/catalogue/catalogue.h"
 #include "analysis/hunt/directory.h"
 #include "analysis/hunt/gpu_work.h"
 #include "analysis/hunt/measured.h"
@@ -141,6 +142,12 @@ void SortSites(HuntReport& report) {
   }
 }
 
+void Explain(std::vector<Site>& sites) {
+  for (Site& site : sites) {
+    if (const CatalogueEntry* entry = BuiltInCatalogue().Match(site)) site.catalogue_id = entry->id;
+  }
+}
+
 std::string DeviceIdleNote(const DeviceIdle& idle) {
   const auto ms = [](int64_t ns) { return static_cast<double>(ns) / 1e6; };
   return fmt::format("GPU idle {:.1f} ms in the measured time: {:.1f} ms belong to stalls, {:.1f} ms follow no wait",
@@ -211,6 +218,7 @@ absl::StatusOr<HuntReport> Hunt(capture::CaptureReader& reader, const HuntOption
     AddRecoverable(model.Finish(points, occurrences, ToleranceOf(report.processes)), site_of_point, report);
   }
   SortSites(report);
+  Explain(report.sites);
 
   report.losses = directory.Losses(occurrences);
   for (const LossSummary& loss : report.losses) {

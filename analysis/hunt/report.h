@@ -110,6 +110,7 @@ struct Site {
   int64_t stack_count = 0;           // different stacks seen
   std::vector<std::string> threads;  // "python (tid 71)"; most points first
   Confidence confidence = Confidence::kNone;
+  std::optional<std::string> catalogue_id;  // the entry that explains it (catalogue/); null: none fits
 };
 
 // Sites that save more together than one by one: the next wait takes over what one of them waited for.

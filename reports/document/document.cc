@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "analysis/hunt/catalogue/catalogue.h"
 #include "base/display_text.h"
 #include "base/units.h"
 #include "reports/document/budget_section.h"
@@ -60,15 +61,17 @@ std::string CopiesText(const std::vector<analysis::CopySummary>& copies) {
   return texts.empty() ? kNone : fmt::format("{}", fmt::join(texts, "; "));
 }
 
-// Per the only occurrence is the count itself.
-Table WithoutRates(Table table) {
-  const auto each = std::find_if(table.columns.begin(), table.columns.end(),
-                                 [](const Column& column) { return column.title == "each"; });
-  const auto index = each - table.columns.begin();
-  table.columns.erase(each);
+Table WithoutColumn(Table table, std::string_view title) {
+  const auto column = std::find_if(table.columns.begin(), table.columns.end(),
+                                   [&](const Column& candidate) { return candidate.title == title; });
+  const auto index = column - table.columns.begin();
+  table.columns.erase(column);
   for (auto& row : table.rows) row.erase(row.begin() + index);
   return table;
 }
+
+// Per the only occurrence is the count itself.
+Table WithoutRates(Table table) { return WithoutColumn(std::move(table), "each"); }
 
 std::string Recoverable(const analysis::Site& site) {
   if (site.kind == analysis::SiteKind::kQueueFull) return "unknown";
@@ -96,6 +99,13 @@ std::vector<std::string> RecoverableSentences(const analysis::HuntReport& report
   return sentences;
 }
 
+// What the catalogue says of the site, in one line.
+std::string Why(const analysis::Site& site) {
+  const analysis::CatalogueEntry* entry =
+      site.catalogue_id ? analysis::BuiltInCatalogue().Find(*site.catalogue_id) : nullptr;
+  return entry == nullptr ? kNone : fmt::format("{} (stallhound explain {})", entry->title, entry->id);
+}
+
 Section SitesSection(const analysis::HuntReport& report) {
   Section section{"Sites", {}, {}};
   section.table = MakeTable({{"kind"},
@@ -108,7 +118,8 @@ Section SitesSection(const analysis::HuntReport& report) {
                              {"blocked", kNumber},
                              {"GPU idle", kNumber},
                              {"recoverable", kNumber},
-                             {"copies"}});
+                             {"copies"},
+                             {"why"}});
   for (const analysis::Site& site : report.sites) {
     const std::optional<std::string> function =
         site.innermost_user ? site.innermost_user->function : std::optional<std::string>();
@@ -116,12 +127,15 @@ Section SitesSection(const analysis::HuntReport& report) {
                                   function.value_or(kNone), fmt::format("{}", fmt::join(site.apis, ", ")),
                                   FormatCount(site.count), Rate(site.count_per_occurrence),
                                   Count(site.cost.stall_count), Duration(site.cost.blocked_ns), Idle(site.cost),
-                                  Recoverable(site), CopiesText(site.copies)});
+                                  Recoverable(site), CopiesText(site.copies), Why(site)});
     std::vector<std::string> details;
     for (const Frame& frame : site.stack) details.push_back(FrameText(frame));
     section.table.details.push_back(std::move(details));
   }
   if (report.occurrence_count == 1) section.table = WithoutRates(std::move(section.table));
+  const bool has_why = std::any_of(section.table.rows.begin(), section.table.rows.end(),
+                                   [](const auto& row) { return row.back() != kNone; });
+  if (!has_why) section.table = WithoutColumn(std::move(section.table), "why");
   if (report.sites.empty()) section.sentences.push_back("No sync point was recorded.");
   return section;
 }

@@ -64,6 +64,7 @@ Site ItemSite() {
             PythonFrame("training/loop.py", 87, "train_step", true), PythonFrame("train.py", 27, "<module>", true)});
   site.threads = {"python (tid 71)"};
   site.confidence = analysis::Confidence::kExact;
+  site.catalogue_id = "value-read-back";
   return site;
 }
 

@@ -117,6 +117,7 @@ void WriteSite(JsonWriter& json, const analysis::Site& site) {
   json.Field("stack_count", site.stack_count);
   Strings(json, "threads", site.threads);
   json.Field("confidence", std::string_view(analysis::ConfidenceName(site.confidence)));
+  json.Field("catalogue_id", site.catalogue_id);
   json.EndObject();
 }
 
