@@ -52,12 +52,15 @@ bool FitsFrame(const PlacePattern& place, const Frame& frame) {
   return false;
 }
 
+// A few copies among many waits do not say what those are.
 bool FitsCopies(const CopyPattern& pattern, const Site& site) {
+  constexpr int64_t kMostWaitsPerCopy = 4;
   if (!pattern.direction) return site.copies.empty();
   return std::any_of(site.copies.begin(), site.copies.end(), [&](const CopySummary& copy) {
     const bool is_to_host = copy.direction == capture::CopyDirection::kDeviceToHost;
     return copy.direction == *pattern.direction &&
            (is_to_host ? copy.target_kind : copy.source_kind) == pattern.host_kind &&
+           copy.count * kMostWaitsPerCopy >= site.count &&
            (!pattern.bytes_at_most || copy.bytes <= *pattern.bytes_at_most * static_cast<uint64_t>(copy.count));
   });
 }

@@ -167,6 +167,11 @@ TEST(CatalogueTest, AsksForTheCopy) {
   EXPECT_FALSE(Fits("  kind: wait\n  copy: host-to-device pageable\n  fallback: yes\n", site));
   EXPECT_FALSE(Fits("  kind: wait\n  copy: device-to-host pinned\n  fallback: yes\n", site));
   EXPECT_TRUE(Fits(small, site));
+  site.count = 40;
+  EXPECT_TRUE(Fits(small, site));
+  site.count = 41;
+  EXPECT_FALSE(Fits(small, site));
+  site.count = 10;
   site.copies.front().bytes = 81;
   EXPECT_FALSE(Fits(small, site));
   site.copies.front().target_kind = std::nullopt;

@@ -188,6 +188,11 @@ std::vector<Sample> PythonSamples() {
       {"module-to-device", kWait, kStream, ToDevice(4096),
        "torch/nn/modules/module.py:Module.to.<locals>.convert "
        "torch/nn/modules/module.py:Module.to user"},
+  };
+}
+
+std::vector<Sample> ExplicitSamples() {
+  return {
       {"device-sync", kWait, "cudaDeviceSynchronize", {}, "torch/cuda/__init__.py:synchronize user"},
       {"stream-sync", kWait, kStream, {}, "torch/cuda/streams.py:Stream.synchronize user"},
       {"event-sync", kWait, "cudaEventSynchronize", {}, "torch/cuda/streams.py:Event.synchronize user"},
@@ -246,7 +251,7 @@ std::vector<Sample> NativeSamples() {
 
 TEST(EntriesTest, ExplainSitesAsRecordingsHaveThem) {
   std::set<std::string> seen;
-  for (const std::vector<Sample>& samples : {PythonSamples(), NativeSamples()}) {
+  for (const std::vector<Sample>& samples : {PythonSamples(), ExplicitSamples(), NativeSamples()}) {
     for (const Sample& sample : samples) {
       EXPECT_EQ(MatchOf(SiteOf(sample)), sample.id) << sample.stack;
       seen.insert(sample.id);
