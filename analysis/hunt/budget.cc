@@ -166,35 +166,48 @@ class Judge {
     }
     int64_t measured_ns = 0;
     for (const CountsSpan& span : range_.counts->spans) measured_ns += span.end_ns - span.start_ns;
-    const std::optional<int64_t> recoverable_ns = Recoverable();
-    if (!recoverable_ns || measured_ns <= 0) {
+    const std::optional<Bounds> recoverable = Recoverable();
+    if (!recoverable || measured_ns <= 0) {
       finding_.reason = measured_ns <= 0 ? "nothing was measured" : "what can be recovered is unknown";
       return;
     }
-    finding_.found = static_cast<double>(*recoverable_ns) / static_cast<double>(measured_ns);
-    finding_.exceeded_count = *finding_.found > finding_.limit ? 1 : 0;
+    const double least = static_cast<double>(recoverable->least_ns) / static_cast<double>(measured_ns);
+    const double most = static_cast<double>(recoverable->most_ns) / static_cast<double>(measured_ns);
+    if (least > finding_.limit) {
+      finding_.found = least;
+      finding_.exceeded_count = 1;
+    } else if (most <= finding_.limit) {
+      finding_.found = most;
+    } else {
+      finding_.reason =
+          fmt::format("what the allowances leave recovers between {:.4g}% and {:.4g}%", least * 100, most * 100);
+    }
   }
 
-  // Of the sites that are not allowed.
-  std::optional<int64_t> Recoverable() const {
+  struct Bounds {
+    int64_t least_ns = 0;
+    int64_t most_ns = 0;
+  };
+
+  // Of the sites that are not allowed. Removing several is not the sum of removing each, so that only the bounds are
+  // known of a part of them: the largest site or group, and all.
+  std::optional<Bounds> Recoverable() const {
     const HuntReport& hunt = *range_.hunt;
     if (!hunt.device_idle) return std::nullopt;
-    const bool has_left = std::any_of(hunt.sites.begin(), hunt.sites.end(), [&](const Site& s) { return IsLeft(s); });
-    if (!has_left) return 0;
-    const bool has_all = std::all_of(hunt.sites.begin(), hunt.sites.end(), [&](const Site& s) { return IsLeft(s); });
-    if (has_all || !hunt.recoverable_all_ns) return hunt.recoverable_all_ns;
-    int64_t sum_ns = 0;
+    const auto is_left = [&](const Site& site) { return IsLeft(site); };
+    if (std::none_of(hunt.sites.begin(), hunt.sites.end(), is_left)) return Bounds();
+    if (!hunt.recoverable_all_ns) return std::nullopt;
+    Bounds bounds{0, *hunt.recoverable_all_ns};
+    if (std::all_of(hunt.sites.begin(), hunt.sites.end(), is_left)) return Bounds{bounds.most_ns, bounds.most_ns};
     for (const Site& site : hunt.sites) {
-      if (!IsLeft(site)) continue;
-      if (!site.recoverable_ns && IsSyncPoint(site.kind)) return std::nullopt;
-      sum_ns += site.recoverable_ns.value_or(0);
+      if (is_left(site)) bounds.least_ns = std::max(bounds.least_ns, site.recoverable_ns.value_or(0));
     }
     for (const SiteGroup& group : hunt.groups) {
-      const bool is_left =
-          std::all_of(group.sites.begin(), group.sites.end(), [&](size_t i) { return IsLeft(hunt.sites[i]); });
-      sum_ns += is_left ? group.recoverable_ns : 0;
+      const bool is_whole =
+          std::all_of(group.sites.begin(), group.sites.end(), [&](size_t site) { return is_left(hunt.sites[site]); });
+      if (is_whole) bounds.least_ns = std::max(bounds.least_ns, group.recoverable_ns);
     }
-    return std::min(sum_ns, *hunt.recoverable_all_ns);
+    return bounds;
   }
 
   bool IsInExcess(const Site& site) const {

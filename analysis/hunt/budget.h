@@ -49,8 +49,9 @@ struct MeasuredRange {
 bool IsAllowed(const Allowance& allowance, const Site& site);
 
 // A limit on counts holds for every occurrence. What is unknown, or may be more because of a loss, is never fine; more
-// than the limit is exceeded whatever was lost. The recoverable share of what is left by allowances is the sum of its
-// sites and groups, at most what all sites recover together. `ranges` holds every range of the limits.
+// than the limit is exceeded whatever was lost. What sites recover together is not their sum: of a part of them, as
+// allowances leave it, it lies between its largest site or group and all sites; a limit between is inconclusive.
+// `ranges` holds every range of the limits.
 BudgetVerdict JudgeBudget(const Budget& budget, const std::vector<MeasuredRange>& ranges, absl::CivilDay today);
 
 }  // namespace stallhound::analysis

@@ -103,7 +103,7 @@ TEST_F(BudgetTest, AllowedSitesDoNotCount) {
     EXPECT_EQ(JudgeOne(BudgetQuantity::kWaits, 0, {allowance}).outcome, BudgetOutcome::kFine) << what;
     EXPECT_EQ(JudgeOne(BudgetQuantity::kCopies, 9, {allowance}).found, 1) << what;
     EXPECT_EQ(JudgeOne(BudgetQuantity::kBytes, 999, {allowance}).found, 100) << what;
-    EXPECT_DOUBLE_EQ(*JudgeOne(BudgetQuantity::kRecoverableRatio, 1, {allowance}).found, 0.005) << what;
+    EXPECT_EQ(JudgeOne(BudgetQuantity::kRecoverableRatio, 0.004, {allowance}).found, 0.005) << what;
   }
   EXPECT_EQ(JudgeOne(BudgetQuantity::kAllocations, 0, {Allow(AllowanceBy::kSite, "pool.py:5")}).found, 0);
 }
@@ -169,16 +169,19 @@ TEST_F(BudgetTest, WithoutTheGpuSideNothingIsRecoverableForSure) {
   EXPECT_EQ(JudgeOne(BudgetQuantity::kRecoverableRatio, 0).outcome, BudgetOutcome::kFine);
 }
 
-TEST_F(BudgetTest, WhatIsLeftRecoversItsSumAndGroups) {
+TEST_F(BudgetTest, WhatAPartRecoversLiesBetweenItsLargestAndAll) {
   hunt_.sites.push_back(hunt_.sites[1]);
   hunt_.sites[2].innermost_user->line = 6;
-  hunt_.groups = {{{1, 2}, 4'000}, {{0, 1}, 7'000}};
+  hunt_.groups = {{{1, 2}, 14'000}, {{0, 1}, 40'000}};
   const std::vector<Allowance> allowances = {Allow(AllowanceBy::kSite, "loop.py:10")};
-  EXPECT_DOUBLE_EQ(*JudgeOne(BudgetQuantity::kRecoverableRatio, 1, allowances).found, 0.012);
-  hunt_.recoverable_all_ns = 22'000;
-  EXPECT_DOUBLE_EQ(*JudgeOne(BudgetQuantity::kRecoverableRatio, 1, allowances).found, 0.011);
-  hunt_.sites[2].recoverable_ns.reset();
-  EXPECT_EQ(JudgeOne(BudgetQuantity::kRecoverableRatio, 1, allowances).outcome, BudgetOutcome::kInconclusive);
+  const auto judge = [&](double limit) { return JudgeOne(BudgetQuantity::kRecoverableRatio, limit, allowances); };
+  EXPECT_EQ(judge(0.006).outcome, BudgetOutcome::kExceeded);
+  EXPECT_EQ(judge(0.006).found, 0.007);
+  EXPECT_EQ(judge(0.007).outcome, BudgetOutcome::kInconclusive);
+  EXPECT_EQ(judge(0.007).found, std::nullopt);
+  EXPECT_EQ(judge(0.024).outcome, BudgetOutcome::kInconclusive);
+  EXPECT_EQ(judge(0.025).outcome, BudgetOutcome::kFine);
+  EXPECT_EQ(JudgeOne(BudgetQuantity::kRecoverableRatio, 0.024).outcome, BudgetOutcome::kExceeded) << "all are left";
 }
 
 TEST_F(BudgetTest, EachRangeIsJudgedByItself) {
