@@ -25,9 +25,9 @@
 namespace stallhound::cli {
 namespace {
 
-// Every range of the budget is analysed on its own; `report` is that of `range`.
-absl::StatusOr<analysis::BudgetVerdict> JudgeAll(const analysis::Budget& budget,
-                                                 const std::optional<std::string>& range,
+// Every range of the budget is analysed on its own; `report` is that of `hunted`. Limits without a range hold for what
+// was hunted: the steps, if they were asked for.
+absl::StatusOr<analysis::BudgetVerdict> JudgeAll(const analysis::Budget& budget, const analysis::HuntOptions& hunted,
                                                  const analysis::HuntReport& report, capture::CaptureReader& reader) {
   std::list<analysis::HuntReport> hunts;
   std::list<analysis::CountsReport> counts;
@@ -36,13 +36,14 @@ absl::StatusOr<analysis::BudgetVerdict> JudgeAll(const analysis::Budget& budget,
     const bool is_done =
         std::any_of(ranges.begin(), ranges.end(), [&](const auto& measured) { return measured.range == limit.range; });
     if (is_done) continue;
-    SH_ASSIGN_OR_RETURN(analysis::CountsReport counted, analysis::Counts(reader, {limit.range}));
+    const std::optional<analysis::StepSelection> steps = limit.range ? std::nullopt : hunted.steps;
+    SH_ASSIGN_OR_RETURN(analysis::CountsReport counted, analysis::Counts(reader, {limit.range, steps}));
     counts.push_back(std::move(counted));
-    if (limit.range != range) {
-      SH_ASSIGN_OR_RETURN(analysis::HuntReport hunted, analysis::Hunt(reader, {.range = limit.range}));
-      hunts.push_back(std::move(hunted));
+    if (limit.range != hunted.range) {
+      SH_ASSIGN_OR_RETURN(analysis::HuntReport own, analysis::Hunt(reader, {.range = limit.range, .steps = steps}));
+      hunts.push_back(std::move(own));
     }
-    ranges.push_back({limit.range, limit.range == range ? &report : &hunts.back(), &counts.back()});
+    ranges.push_back({limit.range, limit.range == hunted.range ? &report : &hunts.back(), &counts.back()});
   }
   return analysis::JudgeBudget(budget, ranges,
                                absl::ToCivilDay(absl::FromUnixNanos(SystemClock().RealtimeNs()), absl::UTCTimeZone()));
@@ -50,13 +51,14 @@ absl::StatusOr<analysis::BudgetVerdict> JudgeAll(const analysis::Budget& budget,
 
 absl::StatusOr<analysis::HuntReport> Analyse(const HuntReportOptions& options, OpenedRecording& recording,
                                              Console& console) {
-  Progress progress(console, "analysing");
-  WatchedReader reader(*recording.reader, progress);
   analysis::HuntOptions hunt_options;
   if (!options.range.empty()) hunt_options.range = options.range;
+  SH_ASSIGN_OR_RETURN(hunt_options.steps, SelectSteps(options.steps, options.range));
+  Progress progress(console, "analysing");
+  WatchedReader reader(*recording.reader, progress);
   SH_ASSIGN_OR_RETURN(analysis::HuntReport report, analysis::Hunt(reader, hunt_options));
   if (options.budget.limits.empty()) return report;
-  SH_ASSIGN_OR_RETURN(report.budget, JudgeAll(options.budget, hunt_options.range, report, reader));
+  SH_ASSIGN_OR_RETURN(report.budget, JudgeAll(options.budget, hunt_options, report, reader));
   return report;
 }
 

@@ -11,12 +11,14 @@
 #include "cli/console.h"
 #include "cli/open_recording.h"
 #include "cli/report_format.h"
+#include "cli/step_options.h"
 
 namespace stallhound::cli {
 
 struct HuntReportOptions {
   ReportOptions report;
-  std::string range;    // empty: the whole recording
+  std::string range;  // empty: the whole recording
+  StepOptions steps;
   bool strict = false;  // an inconclusive report is kExitInconclusive
   analysis::Budget budget;
 };

@@ -249,7 +249,7 @@ absl::StatusOr<CountsReport> Counts(capture::CaptureReader& reader, const Counts
 
   Directory directory(reader, options.range);
   SH_RETURN_IF_ERROR(reader.Read(Directory::Wanted(), directory));
-  SH_ASSIGN_OR_RETURN(const std::vector<Span> occurrences, directory.MeasuredSpans());
+  SH_ASSIGN_OR_RETURN(const std::vector<Span> occurrences, ChooseSpans(reader, directory, options.steps, report.steps));
   const MeasuredSpans measured(occurrences);
   std::vector<RangeSummary> ranges;
   std::vector<ProcessSummary> processes;

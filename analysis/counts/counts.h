@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "analysis/hunt/report.h"
+#include "analysis/hunt/steps/steps.h"
 #include "capture/reader.h"
 
 namespace stallhound::analysis {
@@ -41,7 +42,8 @@ struct EventCounts {
 };
 
 struct CountsOptions {
-  std::optional<std::string> range;  // as HuntOptions::range
+  std::optional<std::string> range;    // as HuntOptions::range
+  std::optional<StepSelection> steps;  // as HuntOptions::steps
 };
 
 // What belongs to the sync points of one site.
@@ -74,6 +76,7 @@ struct CountsSite {
 struct CountsReport {
   CaptureSummary capture;
   std::optional<std::string> range;
+  std::optional<StepsSummary> steps;
   std::vector<CountsSpan> spans;
   EventCounts total;  // over the spans
   std::vector<CountsSite> sites;

@@ -62,6 +62,10 @@ bool Has(const capture::CaptureReader& reader, capture::Table table) {
   return reader.info().recorded.test(static_cast<size_t>(table));
 }
 
+bool IsPartMeasured(const HuntReport& report) {
+  return report.range || (report.steps && report.steps->source != StepSource::kNone);
+}
+
 // Stalls that are no sync points count only if they blocked.
 bool IsLeftOut(const SyncPoint& point, const std::optional<Stall>& stall, HuntReport& report) {
   if (IsSyncPoint(point.kind) || stall) return false;
@@ -166,7 +170,7 @@ struct CostInputs {
 absl::StatusOr<std::vector<std::optional<Stall>>> ReadCosts(capture::CaptureReader& reader, const CostInputs& inputs,
                                                             ModelBuilder& model, HuntReport& report) {
   GpuWork gpu({inputs.directory, reader.strings(), inputs.points, inputs.finder.stream_waits(),
-               report.range ? &inputs.spans : nullptr});
+               IsPartMeasured(report) ? &inputs.spans : nullptr});
   TeeVisitor events(gpu, model, ModelBuilder::WantedEvents());
   SH_RETURN_IF_ERROR(reader.Read(GpuWork::WantedEvents() | ModelBuilder::WantedEvents(), events));
   TeeVisitor works(gpu, model, ModelBuilder::WantedWork());
@@ -187,7 +191,7 @@ absl::StatusOr<HuntReport> Hunt(capture::CaptureReader& reader, const HuntOption
 
   Directory directory(reader, options.range);
   SH_RETURN_IF_ERROR(reader.Read(Directory::Wanted(), directory));
-  SH_ASSIGN_OR_RETURN(const std::vector<Span> occurrences, directory.MeasuredSpans());
+  SH_ASSIGN_OR_RETURN(const std::vector<Span> occurrences, ChooseSpans(reader, directory, options.steps, report.steps));
   const MeasuredSpans spans(occurrences);
   report.occurrence_count = std::max<int64_t>(static_cast<int64_t>(occurrences.size()), 1);
   directory.Describe(report.capture, report.ranges, report.processes, report.devices, report.environment);

@@ -8,6 +8,7 @@
 #include <string>
 
 #include "analysis/hunt/report.h"
+#include "analysis/hunt/steps/steps.h"
 #include "capture/reader.h"
 
 namespace stallhound::analysis {
@@ -15,6 +16,8 @@ namespace stallhound::analysis {
 struct HuntOptions {
   // Count only inside the occurrences of ranges of this name ("NAME" or "NAME#7"); otherwise the whole recording.
   std::optional<std::string> range;
+  // Count only inside the steps found (analysis/hunt/steps); not together with `range`.
+  std::optional<StepSelection> steps;
   // Fill HuntReport::waits: 56 bytes a point more.
   bool keep_waits = false;
 };

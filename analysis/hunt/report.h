@@ -9,6 +9,7 @@
 #include <string_view>
 #include <vector>
 
+#include "analysis/hunt/steps/summary.h"
 #include "capture/counters.h"
 #include "capture/types.h"
 
@@ -260,10 +261,11 @@ struct BudgetVerdict {
 
 struct HuntReport {
   CaptureSummary capture;
-  std::optional<std::string> range;  // the measured range, if one was asked for
-  int64_t occurrence_count = 0;      // of the range, else processes
-  std::vector<Site> sites;           // most recoverable first, then most idle, blocked, points
-  std::vector<SiteGroup> groups;     // most recoverable first
+  std::optional<std::string> range;   // the measured range, if one was asked for
+  std::optional<StepsSummary> steps;  // if steps were asked for
+  int64_t occurrence_count = 0;       // of the range, else measured steps if found, else processes
+  std::vector<Site> sites;            // most recoverable first, then most idle, blocked, points
+  std::vector<SiteGroup> groups;      // most recoverable first
   // What all sites together would save (one replay without all, not the sum). Null: not recorded.
   std::optional<int64_t> recoverable_all_ns;
   std::vector<Wait> waits;              // by start; only with HuntOptions::keep_waits

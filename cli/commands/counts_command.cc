@@ -10,6 +10,7 @@
 #include "cli/open_recording.h"
 #include "cli/progress.h"
 #include "cli/report_format.h"
+#include "cli/step_options.h"
 #include "reports/text/counts_text.h"
 
 namespace stallhound::cli {
@@ -23,15 +24,20 @@ spools, or a file of another tool (PyTorch profiler, Nsight Systems); without it
 Examples:
   stallhound counts                                  # of the newest capture
   stallhound counts --range step run.stallhound      # per occurrence of the NVTX range "step"
+  stallhound counts --steps auto run.stallhound      # per steady step, warm-up left out
   stallhound counts --format json trace.json.gz > counts.json)help";
 
 struct CountsOptions {
   std::vector<std::string> paths;
   std::string range;
+  StepOptions steps;
   ReportOptions report;
 };
 
 absl::StatusOr<int> RunCountsCommand(const CountsOptions& options, CommandContext& context) {
+  analysis::CountsOptions counts_options;
+  if (!options.range.empty()) counts_options.range = options.range;
+  SH_ASSIGN_OR_RETURN(counts_options.steps, SelectSteps(options.steps, options.range));
   const std::string home = HomeFolder();
   std::vector<std::string> paths = options.paths;
   if (paths.empty()) {
@@ -43,8 +49,6 @@ absl::StatusOr<int> RunCountsCommand(const CountsOptions& options, CommandContex
   {
     Progress progress(context.console, "counting");
     WatchedReader reader(*recording.reader, progress);
-    analysis::CountsOptions counts_options;
-    if (!options.range.empty()) counts_options.range = options.range;
     report = analysis::Counts(reader, counts_options);
   }
   SH_RETURN_IF_ERROR(report.status());
@@ -76,6 +80,7 @@ void AddCountsCommand(CommandRegistry& registry) {
   command->add_option("capture", options->paths, "A capture, spools, or another tool's file")->type_name("");
   command->add_option("--range", options->range, "Per occurrence of this range, or NAME#7 for the 7th")
       ->type_name("NAME");
+  AddStepOptions(*command, options->steps);
   AddReportOptions(*command, {"text", "markdown", "json"}, options->report);
 }
 

@@ -21,6 +21,7 @@
 #include "cli/interrupt.h"
 #include "cli/no_spool.h"
 #include "cli/recording_options.h"
+#include "cli/step_options.h"
 
 namespace stallhound::cli {
 namespace {
@@ -55,6 +56,7 @@ Examples:
   stallhound hunt -- python train.py
   stallhound hunt --mode light --format json --output report.json -- ./app --steps 100
   stallhound hunt --range step -- python train.py          # per occurrence of the NVTX range "step"
+  stallhound hunt --steps auto -- python train.py          # per steady step, warm-up left out
   stallhound hunt --window-range step --window-steps 10-20 -- python train.py
   stallhound hunt --delay 30s --duration 5s -- python serve.py
   stallhound hunt --range step --max-waits 0 --format sarif --output hunt.sarif -- python train.py
@@ -89,6 +91,7 @@ absl::StatusOr<Recorder> Prepare(const HuntCommandOptions& options, Console& con
 // Better now than after a run of hours.
 absl::Status CheckBeforeTheRun(const HuntCommandOptions& options) {
   SH_RETURN_IF_ERROR(RecordingVariables(options.recording, "", "").status());
+  SH_RETURN_IF_ERROR(SelectSteps(options.report.steps, options.report.range).status());
   const std::string& output = options.report.report.output;
   if (output.empty() || output == "-") return absl::OkStatus();
   const std::string folder = std::filesystem::path(output).parent_path().string();
@@ -218,6 +221,7 @@ void AddHuntCommand(CommandRegistry& registry) {
   AddReportOptions(*command, {"text", "markdown", "json", "html", "sarif", "junit"}, options->report.report);
   command->add_option("--range", options->report.range, "Per occurrence of this range, or NAME#7 for the 7th")
       ->type_name("NAME");
+  AddStepOptions(*command, options->report.steps);
   command->add_flag("--strict", options->report.strict,
                     "An incomplete recording, or a limit that can't be judged, is exit code 5");
   command->add_option("--exit-code", options->exit_code, "End as the program did, or with the verdict")

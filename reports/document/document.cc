@@ -240,6 +240,11 @@ void AddNotes(const std::vector<std::string>& notes, std::vector<std::string>& s
   for (const std::string& note : notes) sentences.push_back("Note: " + note);
 }
 
+void AddSteps(const std::optional<analysis::StepsSummary>& steps, Document& document) {
+  if (!steps) return;
+  for (std::string& sentence : analysis::StepsSentences(*steps)) document.summary.push_back(std::move(sentence));
+}
+
 // Nothing a recording holds may act on the terminal or page that shows it.
 void MakeDisplayable(std::vector<std::string>& texts) {
   for (std::string& text : texts) text = Displayable(text);
@@ -261,14 +266,17 @@ Document HuntDocument(const analysis::HuntReport& report) {
   Document document;
   document.title = "Host-device sync points";
   document.summary.push_back(CaptureSentence(report.capture));
+  const bool has_steps = report.steps && report.steps->source != analysis::StepSource::kNone;
   const std::string measured =
-      report.range
+      has_steps ? Counted(report.occurrence_count, "step")
+      : report.range
           ? fmt::format("{} of range {}", Counted(report.occurrence_count, "occurrence"), *report.range)
           : fmt::format("{} process{}", FormatCount(report.occurrence_count), report.occurrence_count == 1 ? "" : "es");
   const bool has_rates = report.occurrence_count != 1;
   document.summary.push_back(fmt::format("{} at {} in {}{}.", Counted(report.sync_point_count, "sync point"),
                                          Counted(static_cast<int64_t>(report.sites.size()), "site"), measured,
                                          has_rates ? "; \"each\" is per one of them" : ""));
+  AddSteps(report.steps, document);
   if (report.budget) document.summary.push_back(BudgetSentence(*report.budget));
   if (report.unknown_kind_copy_count > 0) {
     document.summary.push_back(fmt::format("{} asynchronous copies of unknown memory kind are not counted.",
@@ -304,7 +312,11 @@ Document CountsDocument(const analysis::CountsReport& report) {
   Document document;
   document.title = "Counts";
   document.summary.push_back(CaptureSentence(report.capture));
-  document.summary.push_back(report.range ? fmt::format("Per occurrence of range {}.", *report.range) : "Per process.");
+  const bool has_steps = report.steps && report.steps->source != analysis::StepSource::kNone;
+  document.summary.push_back(has_steps      ? "Per step."
+                             : report.range ? fmt::format("Per occurrence of range {}.", *report.range)
+                                            : "Per process.");
+  AddSteps(report.steps, document);
   if (!report.counts_complete) document.summary.push_back("Data was lost: the counts are incomplete (see Losses).");
   if (report.unplaced_count > 0) {
     document.summary.push_back(fmt::format("{} GPU records have no known launch and lie in no occurrence.",

@@ -97,6 +97,32 @@ void WriteIdle(JsonWriter& json, const analysis::HuntReport& report) {
   }
 }
 
+void WriteSteps(JsonWriter& json, const std::optional<analysis::StepsSummary>& steps) {
+  json.Key("steps");
+  if (!steps) {
+    json.Null();
+    return;
+  }
+  json.BeginObject();
+  json.Field("source", std::string_view(analysis::StepSourceName(steps->source)));
+  json.Field("range", steps->range);
+  json.Field("found_count", steps->found_count);
+  json.Field("warm_up_count", steps->warm_up_count);
+  json.Field("other_count", steps->other_count);
+  json.Field("measured_count", steps->measured_count);
+  json.Field("period_ns", steps->period_ns);
+  json.Field("explained_ratio", steps->explained_ratio);
+  json.Field("reason", steps->reason);
+  List(json, "one_off_costs", steps->one_off_costs, [&](const analysis::OneOffCost& cost) {
+    json.BeginObject();
+    json.Field("what", cost.what);
+    json.Field("count", cost.count);
+    json.Field("host_ns", cost.host_ns);
+    json.EndObject();
+  });
+  json.EndObject();
+}
+
 void WriteSite(JsonWriter& json, const analysis::Site& site) {
   json.BeginObject();
   json.Field("kind", std::string_view(analysis::SiteKindName(site.kind)));
@@ -289,6 +315,7 @@ std::string HuntJson(const analysis::HuntReport& report, const RunOutcome& outco
   json.Field("verdict_exit_code", outcome.verdict_exit_code);
   WriteCapture(json, report.capture);
   json.Field("range", report.range);
+  WriteSteps(json, report.steps);
   json.Field("occurrence_count", report.occurrence_count);
   json.Field("sync_point_count", report.sync_point_count);
   json.Field("unknown_kind_copy_count", report.unknown_kind_copy_count);
@@ -328,6 +355,7 @@ std::string CountsJson(const analysis::CountsReport& report) {
   json.Field("version", kJsonVersion);
   WriteCapture(json, report.capture);
   json.Field("range", report.range);
+  WriteSteps(json, report.steps);
   json.Field("counts_complete", report.counts_complete);
   json.Key("total");
   json.BeginObject();
