@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <filesystem>
 #include <utility>
 
 #include "base/status_macros.h"
@@ -23,6 +24,36 @@ mode_t DefaultMode() {
   const mode_t mask = umask(0);
   umask(mask);
   return 0666 & ~mask;
+}
+
+// What writing to a path means: to which file, with which mode, or straight into what is no regular file.
+struct Target {
+  std::string path;
+  mode_t mode = 0;
+  bool is_special = false;
+};
+
+// A link that leads to nothing yet is followed too, as the shell's > does.
+absl::StatusOr<Target> TargetOf(const std::string& path) {
+  struct stat status {};
+  if (stat(path.c_str(), &status) == 0) {
+    if (S_ISDIR(status.st_mode)) return Errno("writing", path, EISDIR);
+    if (!S_ISREG(status.st_mode)) return Target{.path = path, .is_special = true};
+    char* resolved = realpath(path.c_str(), nullptr);
+    if (resolved == nullptr) return Errno("resolving", path, errno);
+    Target target{.path = resolved, .mode = status.st_mode & 07777};
+    free(resolved);
+    return target;
+  }
+  if (errno != ENOENT) return Errno("writing", path, errno);
+  std::filesystem::path current = path;
+  std::error_code error;
+  while (std::filesystem::is_symlink(current, error)) {
+    const std::filesystem::path next = std::filesystem::read_symlink(current, error);
+    if (error) return Errno("resolving", path, error.value());
+    current = current.parent_path() / next;
+  }
+  return Target{.path = current, .mode = DefaultMode()};
 }
 
 }  // namespace
@@ -53,12 +84,29 @@ absl::Status WriteFileAtomically(const std::string& path, std::string_view conte
   return file.Commit();
 }
 
+absl::Status CheckWritable(const std::string& path) {
+  SH_ASSIGN_OR_RETURN(const Target target, TargetOf(path));
+  if (target.is_special) {
+    if (access(target.path.c_str(), W_OK) == 0) return absl::OkStatus();
+    return Errno("writing", path, errno);
+  }
+  const std::string folder = std::filesystem::path(target.path).parent_path().string();
+  if (access(folder.empty() ? "." : folder.c_str(), W_OK | X_OK) == 0) return absl::OkStatus();
+  return Errno("creating a file beside", path, errno);
+}
+
 absl::StatusOr<AtomicFile> AtomicFile::Create(const std::string& path) {
-  std::string temporary_path = path + ".XXXXXX";
+  SH_ASSIGN_OR_RETURN(Target target, TargetOf(path));
+  if (target.is_special) {
+    const int fd = open(path.c_str(), O_WRONLY | O_CLOEXEC);
+    if (fd < 0) return Errno("opening", path, errno);
+    return AtomicFile(path, "", fd);
+  }
+  std::string temporary_path = target.path + ".XXXXXX";
   const int fd = mkostemp(temporary_path.data(), O_CLOEXEC);
   if (fd < 0) return Errno("creating a file beside", path, errno);
-  fchmod(fd, DefaultMode());
-  return AtomicFile(path, std::move(temporary_path), fd);
+  fchmod(fd, target.mode);
+  return AtomicFile(std::move(target.path), std::move(temporary_path), fd);
 }
 
 AtomicFile::AtomicFile(std::string path, std::string temporary_path, int fd)
@@ -85,8 +133,10 @@ absl::Status AtomicFile::Write(std::string_view piece) {
 }
 
 absl::Status AtomicFile::Commit() {
-  if (fsync(fd_) != 0) return Failed("syncing", errno);
+  const bool is_special = temporary_path_.empty();
+  if (!is_special && fsync(fd_) != 0) return Failed("syncing", errno);
   if (close(std::exchange(fd_, -1)) != 0) return Failed("closing", errno);
+  if (is_special) return absl::OkStatus();
   if (rename(temporary_path_.c_str(), path_.c_str()) != 0) return Failed("renaming to", errno);
   temporary_path_.clear();
   return absl::OkStatus();

@@ -12,12 +12,16 @@ namespace stallhound {
 // The file's bytes. Errors: NotFound, PermissionDenied, or what errno says.
 absl::StatusOr<std::string> ReadFile(const std::string& path);
 
-// Replaces `path` by a file with this content: written beside it under another name, then renamed. Mode 0644 less the
-// umask. Errors: what errno says; `path` is then as it was.
+// Replaces `path` by a file with this content: written beside it under another name, then renamed. A symbolic link is
+// followed and stays; a file that exists keeps its mode, a new one has 0666 less the umask. What is no regular file (a
+// device, a FIFO) is written straight into. Errors: what errno says (a folder: EISDIR); a file is then as it was.
 absl::Status WriteFileAtomically(const std::string& path, std::string_view content);
 
-// The same for content that comes in pieces. Until Commit nothing is at `path`; without it the destructor removes what
-// was written. Not thread-safe.
+// Whether WriteFileAtomically can be expected to work now; touches nothing. Errors: as there.
+absl::Status CheckWritable(const std::string& path);
+
+// The same for content that comes in pieces. Of a regular file: until Commit nothing is at `path`; without it the
+// destructor removes what was written. Not thread-safe.
 class AtomicFile {
  public:
   static absl::StatusOr<AtomicFile> Create(const std::string& path);
@@ -34,7 +38,7 @@ class AtomicFile {
   absl::Status Failed(std::string_view action, int error) const;
 
   std::string path_;
-  std::string temporary_path_;
+  std::string temporary_path_;  // empty: `path_` itself is written
   int fd_;
 };
 

@@ -1,8 +1,10 @@
 #include "base/file.h"
 
+#include <fcntl.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include <filesystem>
 
@@ -35,6 +37,57 @@ TEST(FileTest, HasTheModeOfAnOrdinaryFile) {
   struct stat status {};
   ASSERT_EQ(stat(folder.File("a").c_str(), &status), 0);
   EXPECT_EQ(status.st_mode & 0777, 0644u);
+}
+
+TEST(FileTest, AFileThatExistsKeepsItsMode) {
+  testing::TempDir folder;
+  folder.Write("a", "old");
+  ASSERT_EQ(chmod(folder.File("a").c_str(), 0600), 0);
+  ASSERT_TRUE(WriteFileAtomically(folder.File("a"), "new").ok());
+  struct stat status {};
+  ASSERT_EQ(stat(folder.File("a").c_str(), &status), 0);
+  EXPECT_EQ(status.st_mode & 0777, 0600u);
+  EXPECT_EQ(*ReadFile(folder.File("a")), "new");
+}
+
+TEST(FileTest, LinksAreFollowed) {
+  testing::TempDir folder;
+  folder.Write("a", "old");
+  std::filesystem::create_symlink("a", folder.File("to_a"));
+  std::filesystem::create_symlink("b", folder.File("to_nothing"));
+  ASSERT_TRUE(WriteFileAtomically(folder.File("to_a"), "new").ok());
+  ASSERT_TRUE(WriteFileAtomically(folder.File("to_nothing"), "first").ok());
+  EXPECT_TRUE(std::filesystem::is_symlink(folder.File("to_a")));
+  EXPECT_TRUE(std::filesystem::is_symlink(folder.File("to_nothing")));
+  EXPECT_EQ(*ReadFile(folder.File("a")), "new");
+  EXPECT_EQ(*ReadFile(folder.File("b")), "first");
+}
+
+TEST(FileTest, WhatIsNoRegularFileIsWrittenInto) {
+  testing::TempDir folder;
+  ASSERT_EQ(mkfifo(folder.File("fifo").c_str(), 0600), 0);
+  const int reader = open(folder.File("fifo").c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+  ASSERT_GE(reader, 0);
+  EXPECT_TRUE(CheckWritable(folder.File("fifo")).ok());
+  ASSERT_TRUE(WriteFileAtomically(folder.File("fifo"), "report").ok());
+  char piece[16];
+  EXPECT_EQ(read(reader, piece, sizeof(piece)), 6);
+  close(reader);
+  EXPECT_TRUE(std::filesystem::is_fifo(folder.File("fifo")));
+  EXPECT_EQ(FileCount(folder.path()), 1u);
+  std::filesystem::create_symlink("/dev/null", folder.File("null"));
+  EXPECT_TRUE(WriteFileAtomically(folder.File("null"), "gone").ok());
+  EXPECT_TRUE(std::filesystem::is_symlink(folder.File("null")));
+}
+
+TEST(FileTest, SaysBeforehandWhatCannotBeWritten) {
+  testing::TempDir folder;
+  EXPECT_TRUE(CheckWritable(folder.File("new")).ok());
+  EXPECT_TRUE(CheckWritable("new").ok());
+  EXPECT_TRUE(CheckWritable("/dev/null").ok());
+  EXPECT_THAT(std::string(CheckWritable(folder.path()).message()), HasSubstr("directory"));
+  EXPECT_EQ(CheckWritable(folder.File("no/folder")).code(), absl::StatusCode::kNotFound);
+  EXPECT_EQ(FileCount(folder.path()), 0u);
 }
 
 TEST(FileTest, ErrorsNameActionAndPath) {

@@ -87,7 +87,7 @@ TEST_F(CommandLineTest, UsageErrorsAre2AndSayWhatWasMeant) {
       {{"hunt", "python", "train.py"}, "put -- before the program: stallhound hunt -- python"},
       {{"hunt", "--delay", "20", "--", "true"}, "--delay: reading the duration '20': the unit is missing"},
       {{"hunt", "--window-steps", "1-2", "--", "true"}, "--window-range"},
-      {{"hunt", "--output", "/no/such/folder/x", "--", "true"}, "no file can be written"},
+      {{"hunt", "--output", "/no/such/folder/x", "--", "true"}, "--output: creating a file beside"},
       {{"hunt", "--from", "x", "--", "true"}, "not both"},
       {{"hunt", "--from", "x", "--exit-code", "program"}, "no program is run"},
       {{"hunt", "--max-waits", "-1", "--", "true"}, "--max-waits"},

@@ -101,6 +101,13 @@ TEST_F(HuntTest, EveryFormatIsWritten) {
   EXPECT_THAT(Hunt({"--format", "markdown", "--output", "-"}, {script}).out, HasSubstr("train.py"));
 }
 
+TEST_F(HuntTest, AnOutputThatIsAFolderIsRefusedBeforeTheProgramRuns) {
+  const SubprocessResult result = Hunt({"--output", folder_.path()}, {Script("echo ran")});
+  EXPECT_EQ(result.exit_code, 2);
+  EXPECT_EQ(result.out, "");
+  EXPECT_THAT(result.err, HasSubstr("--output"));
+}
+
 TEST_F(HuntTest, EndsAsTheProgramDid) {
   EXPECT_EQ(Hunt({}, {Script("RECORD\nexit 42")}).exit_code, 42);
   EXPECT_EQ(Hunt({}, {Script("exit 42")}).exit_code, 42);

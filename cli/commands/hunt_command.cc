@@ -1,7 +1,6 @@
 #include "cli/commands/hunt_command.h"
 
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <CLI/CLI.hpp>
 #include <exception>
@@ -11,6 +10,7 @@
 #include <utility>
 
 #include "base/clock.h"
+#include "base/file.h"
 #include "base/status_macros.h"
 #include "cli/budget_options.h"
 #include "cli/child.h"
@@ -94,9 +94,9 @@ absl::Status CheckBeforeTheRun(const HuntCommandOptions& options) {
   SH_RETURN_IF_ERROR(SelectSteps(options.report.steps, options.report.range).status());
   const std::string& output = options.report.report.output;
   if (output.empty() || output == "-") return absl::OkStatus();
-  const std::string folder = std::filesystem::path(output).parent_path().string();
-  if (access(folder.empty() ? "." : folder.c_str(), W_OK | X_OK) == 0) return absl::OkStatus();
-  return UsageError(fmt::format("--output: no file can be written in the folder of '{}'", output));
+  const absl::Status writable = CheckWritable(output);
+  if (writable.ok()) return absl::OkStatus();
+  return UsageError(fmt::format("--output: {}", std::string(writable.message())));
 }
 
 // Report first, because somebody waits for it; whatever it says, the recording is kept.
