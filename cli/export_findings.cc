@@ -47,17 +47,17 @@ std::vector<capture::ExtraTrack> WaitTracks(const analysis::HuntReport& report) 
   return {std::move(waits), std::move(idle)};
 }
 
-absl::StatusOr<capture::ExportWindow> WindowAround(const analysis::HuntReport& report, const std::string& finding,
-                                                   int64_t window_ns) {
-  std::string_view digits = finding;
+absl::StatusOr<size_t> FindingNumber(std::string_view text) {
+  std::string_view digits = text;
   if (digits.starts_with('#')) digits.remove_prefix(1);
   size_t number = 0;
   const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), number);
-  if (error != std::errc() || end != digits.data() + digits.size() || number == 0) {
-    return absl::InvalidArgumentError(fmt::format(
-        "exporting around a finding: '{}' is no number of a finding (hint: 1 is the first of `stallhound hunt`)",
-        finding));
-  }
+  if (error == std::errc() && end == digits.data() + digits.size() && number > 0) return number;
+  return absl::InvalidArgumentError(
+      fmt::format("'{}' is no number of a finding (hint: 1 is the first of `stallhound hunt`)", text));
+}
+
+absl::StatusOr<FindingWindow> WindowAround(const analysis::HuntReport& report, size_t number, int64_t window_ns) {
   const analysis::Wait* costliest = nullptr;
   const auto cost = [](const analysis::Wait& wait) {
     return std::pair(wait.idle_ns.value_or(0), wait.blocked_ns.value_or(0));
@@ -67,11 +67,12 @@ absl::StatusOr<capture::ExportWindow> WindowAround(const analysis::HuntReport& r
     if (costliest == nullptr || cost(wait) > cost(*costliest)) costliest = &wait;
   }
   if (costliest == nullptr) {
-    return absl::NotFoundError(
-        fmt::format("exporting around finding {}: the recording has {} findings", finding, report.sites.size()));
+    return absl::NotFoundError(fmt::format("exporting around finding {}: the recording has {} findings{}", number,
+                                           report.sites.size(), report.range ? " in range " + *report.range : ""));
   }
-  const int64_t middle_ns = costliest->start_ns + (costliest->end_ns - costliest->start_ns) / 2;
-  return capture::ExportWindow{middle_ns - window_ns / 2, middle_ns + (window_ns + 1) / 2};
+  return FindingWindow{
+      {costliest->start_ns - window_ns / 2, costliest->end_ns + costliest->idle_ns.value_or(0) + (window_ns + 1) / 2},
+      fmt::format("#{} {}", number, PlaceOf(report.sites[number - 1]))};
 }
 
 }  // namespace stallhound::cli

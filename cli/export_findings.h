@@ -4,8 +4,10 @@
 
 #include <absl/status/statusor.h>
 
+#include <cstddef>
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "analysis/hunt/report.h"
@@ -17,10 +19,16 @@ namespace stallhound::cli {
 // `report` was made with keep_waits.
 std::vector<capture::ExtraTrack> WaitTracks(const analysis::HuntReport& report);
 
-// The costliest wait of a finding in the middle of `window_ns`. `finding` is its number in the hunt's report ("1" or
-// "#1": the most expensive site). Errors: InvalidArgument (no number), NotFound (fewer sites; the message says how
-// many).
-absl::StatusOr<capture::ExportWindow> WindowAround(const analysis::HuntReport& report, const std::string& finding,
-                                                   int64_t window_ns);
+// "1" or "#1": the most expensive site of a hunt's report. Errors: InvalidArgument.
+absl::StatusOr<size_t> FindingNumber(std::string_view text);
+
+struct FindingWindow {
+  capture::ExportWindow window;
+  std::string finding;  // "#1 train.py:22 step"
+};
+
+// The costliest wait of a finding and the GPU idle after it, whole, with half of `window_ns` before and after. Errors:
+// NotFound (fewer sites; the message says how many).
+absl::StatusOr<FindingWindow> WindowAround(const analysis::HuntReport& report, size_t number, int64_t window_ns);
 
 }  // namespace stallhound::cli

@@ -33,19 +33,24 @@ TEST(ExportFindingsTest, StallsBecomeATrackWithLineAndIdle) {
   EXPECT_EQ(tracks[1].slices[0].end_ns, 6500);
 }
 
-TEST(ExportFindingsTest, TheWindowLiesAroundTheCostliestWait) {
-  for (const char* finding : {"1", "#1"}) {
-    const auto window = WindowAround(TwoSites(), finding, 2000);
-    ASSERT_TRUE(window.ok()) << window.status();
-    EXPECT_EQ(window->start_ns, 14'000);
-    EXPECT_EQ(window->end_ns, 16'000);
-  }
+TEST(ExportFindingsTest, TheWindowHoldsTheCostliestWaitAndItsIdle) {
+  const auto found = WindowAround(TwoSites(), 1, 2000);
+  ASSERT_TRUE(found.ok()) << found.status();
+  EXPECT_EQ(found->window.start_ns, 9'000);
+  EXPECT_EQ(found->window.end_ns, 20'000 + 8'000 + 1'000);
+  EXPECT_EQ(found->finding, "#1 train.py:12 step");
+  const auto without_idle = WindowAround(TwoSites(), 2, 3);
+  ASSERT_TRUE(without_idle.ok()) << without_idle.status();
+  EXPECT_EQ(without_idle->window.start_ns, 29'999);
+  EXPECT_EQ(without_idle->window.end_ns, 40'002);
 }
 
 TEST(ExportFindingsTest, SaysWhatIsNoFinding) {
-  EXPECT_EQ(WindowAround(TwoSites(), "3", 2000).status().code(), absl::StatusCode::kNotFound);
+  EXPECT_EQ(WindowAround(TwoSites(), 3, 2000).status().code(), absl::StatusCode::kNotFound);
+  EXPECT_EQ(*FindingNumber("1"), 1u);
+  EXPECT_EQ(*FindingNumber("#12"), 12u);
   for (const char* finding : {"", "#", "0", "1x", "-1", "one"}) {
-    EXPECT_EQ(WindowAround(TwoSites(), finding, 2000).status().code(), absl::StatusCode::kInvalidArgument) << finding;
+    EXPECT_EQ(FindingNumber(finding).status().code(), absl::StatusCode::kInvalidArgument) << finding;
   }
 }
 

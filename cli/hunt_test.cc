@@ -314,6 +314,21 @@ TEST_F(HuntTest, ReportsOnEarlierRecordings) {
   EXPECT_EQ(folder.exit_code, 0) << folder.err;
 }
 
+TEST_F(HuntTest, ExportSaysWhichFindingOfWhichRangeItTook) {
+  const auto export_around = [&](const std::string& range) {
+    std::vector<std::string> arguments = {"export", "--around", "1", "--output", folder_.File("trace"), spool_};
+    if (!range.empty()) arguments.insert(arguments.end(), {"--range", range});
+    return RunSubprocess(StallhoundOptions(home_, arguments));
+  };
+  const SubprocessResult whole = export_around("");
+  EXPECT_EQ(whole.exit_code, 0) << whole.err;
+  EXPECT_THAT(whole.err, HasSubstr("around #1 "));
+  EXPECT_THAT(export_around("step").err, HasSubstr("around #1 "));
+  const SubprocessResult no_range = export_around("none");
+  EXPECT_EQ(no_range.exit_code, 3);
+  EXPECT_THAT(no_range.err, HasSubstr("none"));
+}
+
 TEST_F(HuntTest, BadInputIs3) {
   EXPECT_EQ(Hunt({"--from", "/no/such/file"}, {}).exit_code, 3);
   std::filesystem::create_directories(folder_.File("empty"));

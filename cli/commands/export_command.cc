@@ -4,6 +4,7 @@
 
 #include <CLI/CLI.hpp>
 #include <memory>
+#include <optional>
 #include <utility>
 
 #include "analysis/hunt/hunt.h"
@@ -28,31 +29,64 @@ another tool; without it, the newest capture.
 
 Examples:
   stallhound export --output run.perfetto
-  stallhound export --around 1 --window 20ms --output first.perfetto   # around the costliest finding
+  stallhound export --around 1 --output first.perfetto      # the costliest finding and 10 ms on both sides
+  stallhound export --range step --around 2 --output second.perfetto   # the second of `hunt --range step`
   stallhound export --format csv --output events.csv run.stallhound)help";
+
+constexpr char kDefaultWindow[] = "20ms";
 
 struct Options {
   std::vector<std::string> paths;
   std::string format = "perfetto";
   std::string output;
-  std::string around;
-  std::string window = "20ms";
+  std::optional<std::string> around;
+  std::optional<std::string> window;  // kDefaultWindow
+  std::string range;
 };
 
-absl::StatusOr<capture::ExportOptions> Prepare(const Options& options, capture::CaptureReader& reader) {
-  capture::ExportOptions result;
-  if (options.format == "chrome") result.format = capture::ExportFormat::kChrome;
-  if (options.format == "csv") result.format = capture::ExportFormat::kCsv;
-  SH_ASSIGN_OR_RETURN(const int64_t window_ns, ParseDuration(options.window));
-  SH_ASSIGN_OR_RETURN(const analysis::HuntReport report, analysis::Hunt(reader, {.keep_waits = true}));
-  result.extra_tracks = WaitTracks(report);
-  if (!options.around.empty()) {
-    SH_ASSIGN_OR_RETURN(result.window, WindowAround(report, options.around, window_ns));
+// What is exported around a finding.
+struct Around {
+  size_t finding = 0;
+  int64_t window_ns = 0;
+};
+
+absl::StatusOr<std::optional<Around>> AroundOf(const Options& options) {
+  if (!options.around) {
+    if (!options.window) return std::nullopt;
+    return UsageError("--window: it is the time around a finding: give --around too");
   }
+  const absl::StatusOr<size_t> finding = FindingNumber(*options.around);
+  if (!finding.ok()) return UsageError(fmt::format("--around: {}", std::string(finding.status().message())));
+  const std::string window = options.window.value_or(kDefaultWindow);
+  const absl::StatusOr<int64_t> window_ns = ParseDuration(window);
+  if (!window_ns.ok()) return UsageError(fmt::format("--window: {}", std::string(window_ns.status().message())));
+  if (*window_ns <= 0) return UsageError(fmt::format("--window: '{}' is no time above 0", window));
+  return Around{*finding, *window_ns};
+}
+
+struct Prepared {
+  capture::ExportOptions options;
+  std::string finding;  // empty: everything is exported
+};
+
+absl::StatusOr<Prepared> Prepare(const Options& options, const std::optional<Around>& around,
+                                 capture::CaptureReader& reader) {
+  Prepared result;
+  if (options.format == "chrome") result.options.format = capture::ExportFormat::kChrome;
+  if (options.format == "csv") result.options.format = capture::ExportFormat::kCsv;
+  analysis::HuntOptions hunt_options{.keep_waits = true};
+  if (!options.range.empty()) hunt_options.range = options.range;
+  SH_ASSIGN_OR_RETURN(const analysis::HuntReport report, analysis::Hunt(reader, hunt_options));
+  result.options.extra_tracks = WaitTracks(report);
+  if (!around) return result;
+  SH_ASSIGN_OR_RETURN(FindingWindow found, WindowAround(report, around->finding, around->window_ns));
+  result.options.window = found.window;
+  result.finding = std::move(found.finding);
   return result;
 }
 
 absl::StatusOr<int> RunExportCommand(const Options& options, CommandContext& context) {
+  SH_ASSIGN_OR_RETURN(const std::optional<Around> around, AroundOf(options));
   const std::string home = HomeFolder();
   std::vector<std::string> paths = options.paths;
   if (paths.empty()) {
@@ -61,17 +95,19 @@ absl::StatusOr<int> RunExportCommand(const Options& options, CommandContext& con
   }
   SH_ASSIGN_OR_RETURN(const OpenedRecording recording, OpenRecording(home, paths));
   capture::ExportSummary summary;
+  Prepared prepared;
   {
     Progress progress(context.console, "exporting");
     WatchedReader reader(*recording.reader, progress);
-    SH_ASSIGN_OR_RETURN(const capture::ExportOptions export_options, Prepare(options, reader));
+    SH_ASSIGN_OR_RETURN(prepared, Prepare(options, around, reader));
     SH_ASSIGN_OR_RETURN(AtomicFile file, AtomicFile::Create(options.output));
     const auto write = [&file](std::string_view piece) { return file.Write(piece); };
-    SH_ASSIGN_OR_RETURN(summary, capture::Export(reader, export_options, write));
+    SH_ASSIGN_OR_RETURN(summary, capture::Export(reader, prepared.options, write));
     SH_RETURN_IF_ERROR(file.Commit());
   }
-  context.console.Note(fmt::format("{}: {} events, {}", options.output, FormatCount(summary.slice_count),
-                                   FormatBytes(summary.byte_count)));
+  context.console.Note(fmt::format("{}: {} events, {}{}", options.output, FormatCount(summary.slice_count),
+                                   FormatBytes(summary.byte_count),
+                                   prepared.finding.empty() ? "" : ", around " + prepared.finding));
   return kExitFine;
 }
 
@@ -93,9 +129,21 @@ void AddExportCommand(CommandRegistry& registry) {
       ->capture_default_str()
       ->type_name("FORMAT");
   command->add_option("--output", options->output, "Where to write")->required()->type_name("FILE");
-  command->add_option("--around", options->around, "Only what happens around this finding of a hunt: 1 is the first")
+  // CLI11 takes an empty value of a std::optional for none.
+  const auto keep = [](std::optional<std::string>& value) {
+    return [&value](const std::string& text) { value = text; };
+  };
+  command
+      ->add_option_function<std::string>("--around", keep(options->around),
+                                         "Only what happens around this finding of a hunt: 1 is the first")
       ->type_name("FINDING");
-  command->add_option("--window", options->window, "How much around it")->capture_default_str()->type_name("TIME");
+  command
+      ->add_option_function<std::string>(
+          "--window", keep(options->window),
+          fmt::format("How much around its costliest wait, half on each side (default {})", kDefaultWindow))
+      ->type_name("TIME");
+  command->add_option("--range", options->range, "The range of the hunt, so that findings have its numbers")
+      ->type_name("NAME");
 }
 
 }  // namespace stallhound::cli
