@@ -1,5 +1,6 @@
 #include "analysis/hunt/directory.h"
 
+#include <absl/strings/numbers.h>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -45,6 +46,16 @@ bool Touches(const capture::LossRow& loss, const std::vector<Span>& spans) {
 }
 
 }  // namespace
+
+Directory::Directory(const capture::CaptureReader& reader, std::optional<std::string> range)
+    : reader_(reader), range_(std::move(range)) {
+  const size_t mark = range_ ? range_->rfind('#') : std::string::npos;
+  if (mark == std::string::npos) return;
+  Numbered numbered{.name = range_->substr(0, mark)};
+  if (absl::SimpleAtoi(range_->substr(mark + 1), &numbered.number) && numbered.number > 0) {
+    numbered_ = std::move(numbered);
+  }
+}
 
 capture::TableSet Directory::Wanted() {
   using capture::Table;
@@ -104,23 +115,40 @@ absl::Status Directory::On(const capture::RangeBatch& batch) {
     int64_t& last_end_ns = totals.last_end_ns.try_emplace(batch.process_id[i], INT64_MIN).first->second;
     totals.summary.is_overlapping = totals.summary.is_overlapping || batch.start_ns[i] < last_end_ns;
     last_end_ns = std::max(last_end_ns, end_ns);
-    if (totals.summary.is_measured) {
-      occurrences_.push_back({batch.process_id[i], batch.start_ns[i], end_ns, batch.thread_id[i]});
-    }
+    const bool is_numbered = numbered_ && totals.summary.name == numbered_->name;
+    if (!totals.summary.is_measured && !is_numbered) continue;
+    const Span span{batch.process_id[i], batch.start_ns[i], end_ns, batch.thread_id[i]};
+    if (totals.summary.is_measured) occurrences_.push_back(span);
+    if (is_numbered) numbered_->occurrences.push_back(span);
   }
   return absl::OkStatus();
 }
 
-absl::StatusOr<std::vector<Span>> Directory::MeasuredSpans() const {
-  std::vector<Span> spans = occurrences_;
-  if (range_.has_value() && spans.empty()) {
-    std::vector<std::string> names;
-    for (const uint32_t key : range_order_) names.push_back(ranges_.at(key).summary.name);
-    if (names.size() > 12) names.resize(12);
-    return absl::NotFoundError(fmt::format("counting inside range {}: the recording has no such range; it has {}",
-                                           *range_,
-                                           names.empty() ? "none" : fmt::format("{}", fmt::join(names, ", "))));
+absl::Status Directory::NoSuchRange() const {
+  if (TakesNumber()) {
+    return absl::NotFoundError(
+        fmt::format("counting inside range {}: no process has so many occurrences of {} ({} in "
+                    "all)",
+                    *range_, numbered_->name, numbered_->occurrences.size()));
   }
+  std::vector<std::string> names;
+  for (const uint32_t key : range_order_) names.push_back(ranges_.at(key).summary.name);
+  if (names.size() > 12) names.resize(12);
+  return absl::NotFoundError(fmt::format("counting inside range {}: the recording has no such range; it has {}",
+                                         *range_, names.empty() ? "none" : fmt::format("{}", fmt::join(names, ", "))));
+}
+
+std::vector<Span> Directory::NumberedSpans() const {
+  std::vector<Span> all = numbered_->occurrences;
+  std::stable_sort(all.begin(), all.end(), [](const Span& a, const Span& b) { return a.start_ns < b.start_ns; });
+  absl::flat_hash_map<uint32_t, uint64_t> seen_count;  // by process
+  std::erase_if(all, [&](const Span& span) { return ++seen_count[span.process_id] != numbered_->number; });
+  return all;
+}
+
+absl::StatusOr<std::vector<Span>> Directory::MeasuredSpans() const {
+  std::vector<Span> spans = TakesNumber() ? NumberedSpans() : occurrences_;
+  if (range_.has_value() && spans.empty()) return NoSuchRange();
   if (!range_.has_value()) {
     for (const auto& process : processes_) spans.push_back({process.process_id, INT64_MIN, INT64_MAX});
   }
@@ -139,7 +167,10 @@ void Directory::Describe(CaptureSummary& capture, std::vector<RangeSummary>& ran
                          std::vector<EnvironmentEntry>& environment) const {
   const capture::CaptureInfo& info = reader_.info();
   capture = {info.uuid, info.format, info.format_version, info.producer, info.mode, info.end_ns};
-  for (const uint32_t key : range_order_) ranges.push_back(ranges_.at(key).summary);
+  for (const uint32_t key : range_order_) {
+    ranges.push_back(ranges_.at(key).summary);
+    if (TakesNumber() && ranges.back().name == numbered_->name) ranges.back().is_measured = true;
+  }
   std::stable_sort(ranges.begin(), ranges.end(),
                    [](const RangeSummary& a, const RangeSummary& b) { return a.total_ns > b.total_ns; });
   for (const auto& row : processes_) {

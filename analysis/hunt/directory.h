@@ -25,8 +25,8 @@ struct Span {
 // Fills itself as the visitor of a read; a subclass takes the event tables.
 class Directory : public capture::CaptureVisitor {
  public:
-  Directory(const capture::CaptureReader& reader, std::optional<std::string> range)
-      : reader_(reader), range_(std::move(range)) {}
+  // `range` is a name, or NAME#7 for the 7th occurrence of NAME in each process if no range is called that itself.
+  Directory(const capture::CaptureReader& reader, std::optional<std::string> range);
 
   static capture::TableSet Wanted();
 
@@ -65,14 +65,24 @@ class Directory : public capture::CaptureVisitor {
     RangeSummary summary;
     absl::flat_hash_map<uint32_t, int64_t> last_end_ns;  // by process
   };
+  // "step#7": the 7th occurrence of "step" in each process.
+  struct Numbered {
+    std::string name;
+    uint64_t number = 0;
+    std::vector<Span> occurrences;  // all of that name
+  };
 
   std::string Text(capture::StringId id) const { return std::string(reader_.strings().Get(id)); }
   std::optional<std::string> Text(std::optional<capture::StringId> id) const;
   bool IsWanted(const std::string& name) const;
+  bool TakesNumber() const { return numbered_ && occurrences_.empty() && !numbered_->occurrences.empty(); }
+  std::vector<Span> NumberedSpans() const;
+  absl::Status NoSuchRange() const;
   std::optional<capture::StreamFlag> FlagOf(uint32_t process_id, uint32_t context_id, uint32_t stream_id) const;
 
   const capture::CaptureReader& reader_;
   std::optional<std::string> range_;
+  std::optional<Numbered> numbered_;
   std::vector<capture::ProcessRow> processes_;
   std::vector<capture::ThreadRow> threads_;
   std::vector<EnvironmentEntry> environment_;

@@ -258,5 +258,58 @@ TEST(IdleTest, WaitInsideAWaitIsOne) {
   EXPECT_EQ(cost.idle_ns, 114 * kUs);
 }
 
+// Two processes, three steps each with 1, 2 and 3 syncs; the second process has them interleaved with the first's.
+void AddNumberedSteps(HuntedProgram& program) {
+  program.Process(1, 1);
+  for (int64_t step = 1; step <= 3; ++step) {
+    for (uint32_t process = 0; process < 2; ++process) {
+      const int64_t start_us = 1000 * step + 400 * process;
+      program.Range("step", start_us * kUs, (start_us + 300) * kUs, capture::RangeKind::kPushPop, process);
+      for (int64_t i = 0; i < step; ++i) {
+        program.CallUs({.api = "cudaDeviceSynchronize",
+                        .start_ns = start_us + 50 * i,
+                        .end_ns = start_us + 50 * i + 5,
+                        .process_id = process});
+      }
+    }
+  }
+}
+
+TEST(RangeOccurrenceTest, ANumberChoosesTheOccurrenceOfEveryProcess) {
+  for (int64_t number = 1; number <= 3; ++number) {
+    HuntedProgram program;
+    AddNumberedSteps(program);
+    const std::string range = "step#" + std::to_string(number);
+    program.HuntUs(range);
+    EXPECT_EQ(program.report().occurrence_count, 2);
+    EXPECT_EQ(program.report().sync_point_count, 2 * number);
+    EXPECT_TRUE(program.report().ranges.at(0).is_measured);
+    const absl::StatusOr<CountsReport> counts = Counts(program.capture(), {.range = range});
+    ASSERT_TRUE(counts.ok()) << counts.status();
+    EXPECT_EQ(counts->spans.size(), 2u);
+    EXPECT_EQ(counts->total.SyncPoints(SiteKind::kWait), 2 * number);
+  }
+}
+
+TEST(RangeOccurrenceTest, ARangeOfThatNameGoesFirst) {
+  HuntedProgram program;
+  AddNumberedSteps(program);
+  program.Range("step#2", 3000 * kUs, 3060 * kUs);
+  program.HuntUs("step#2");
+  EXPECT_EQ(program.report().occurrence_count, 1);
+  EXPECT_EQ(program.report().sync_point_count, 2);
+}
+
+TEST(RangeOccurrenceTest, SaysWhatDoesNotOccur) {
+  HuntedProgram program;
+  AddNumberedSteps(program);
+  const absl::Status beyond = Hunt(program.capture(), {.range = "step#4"}).status();
+  EXPECT_EQ(beyond.code(), absl::StatusCode::kNotFound);
+  EXPECT_NE(beyond.message().find("6 in all"), absl::string_view::npos) << beyond;
+  for (const char* range : {"step#0", "step#", "step#x", "other#1"}) {
+    EXPECT_EQ(Hunt(program.capture(), {.range = range}).status().code(), absl::StatusCode::kNotFound) << range;
+  }
+}
+
 }  // namespace
 }  // namespace stallhound::analysis

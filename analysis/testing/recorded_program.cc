@@ -89,8 +89,9 @@ void RecordedProgram::Memset(const WorkSpec& work, uint64_t bytes) {
 }
 
 void RecordedProgram::Range(std::string_view name, int64_t start_ns, std::optional<int64_t> end_ns,
-                            capture::RangeKind kind) {
+                            capture::RangeKind kind, uint32_t process_id) {
   capture::RangeRow row;
+  row.process_id = process_id;
   row.start_ns = start_ns;
   row.end_ns = end_ns;
   row.kind = kind;

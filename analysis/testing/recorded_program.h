@@ -57,7 +57,7 @@ class RecordedProgram {
   void Copy(const WorkSpec& work, const CopySpec& copy);
   void Memset(const WorkSpec& work, uint64_t bytes);
   void Range(std::string_view name, int64_t start_ns, std::optional<int64_t> end_ns,
-             capture::RangeKind kind = capture::RangeKind::kPushPop);
+             capture::RangeKind kind = capture::RangeKind::kPushPop, uint32_t process_id = 0);
   void Thread(uint32_t thread_id, int64_t tid, std::string_view name, uint32_t process_id = 0);
   // A further process: one rank of a distributed program.
   void Process(uint32_t process_id, int64_t rank);
