@@ -330,6 +330,13 @@ TEST_F(HuntTest, ExportSaysWhichFindingOfWhichRangeItTook) {
 }
 
 TEST_F(HuntTest, BadInputIs3) {
+  const SubprocessResult benchmark =
+      Hunt({"--from", folder_.Write("bench.json", R"({"context": {"date": "2026-01-01", "num_cpus": 2},
+        "benchmarks": [{"name": "a", "run_type": "iteration", "iterations": 9, "real_time": 5.0, "cpu_time": 4.0,
+                        "time_unit": "ns"}]})")},
+           {});
+  EXPECT_EQ(benchmark.exit_code, 3);
+  EXPECT_THAT(benchmark.err, HasSubstr("benchmark results only"));
   EXPECT_EQ(Hunt({"--from", "/no/such/file"}, {}).exit_code, 3);
   std::filesystem::create_directories(folder_.File("empty"));
   EXPECT_EQ(Hunt({"--from", folder_.File("empty")}, {}).exit_code, 3);

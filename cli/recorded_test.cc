@@ -61,6 +61,14 @@ TEST_P(RecordedTest, HasItsReports) {
   ExpectGolden({"counts", path}, "counts");
 }
 
+TEST_P(RecordedTest, AnUnknownCountIsInconclusiveIfStrict) {
+  std::vector<std::string> arguments = {"hunt", "--strict", "--from", Unpack()};
+  if (GetParam().has_range) arguments.insert(arguments.end(), {"--range", "measured"});
+  const SubprocessResult result = RunSubprocess(StallhoundOptions(folder_.File("home"), arguments));
+  const bool has_calls = !std::string_view(GetParam().name).starts_with("nvtx-");
+  EXPECT_EQ(result.exit_code, has_calls ? 0 : 5) << result.err;
+}
+
 INSTANTIATE_TEST_SUITE_P(OnH200, RecordedTest,
                          ::testing::Values(Recording{"cuda-driver", "cuda-driver.spool.zst", true},
                                            Recording{"cuda-runtime", "cuda-runtime.spool.zst", true},

@@ -97,13 +97,24 @@ std::vector<int32_t> Gather(const Found& found, bool keep_waits, SiteBuilder& bu
     ++total.count;
     total.call_ns += points[i].end_ns - points[i].start_ns;
     AddStall(total.cost, stall);
-    report.sync_point_count += IsSyncPoint(points[i].kind);
+    if (report.sync_point_count) *report.sync_point_count += IsSyncPoint(points[i].kind);
   }
   for (KindTotal& total : report.totals) {
     total.count_per_occurrence = static_cast<double>(total.count) / static_cast<double>(report.occurrence_count);
     total.cost = stalls.empty() ? Cost() : CostOf(total.cost);
   }
+  if (!report.sync_point_count) report.totals.clear();
   return site_of_point;
+}
+
+absl::Status CheckIsHuntable(const capture::CaptureReader& reader) {
+  const bool has_events = Has(reader, capture::Table::kHostCall) || Has(reader, capture::Table::kKernel) ||
+                          Has(reader, capture::Table::kCopy) || Has(reader, capture::Table::kRange);
+  if (has_events || !Has(reader, capture::Table::kBenchmarkPoint)) return absl::OkStatus();
+  return absl::InvalidArgumentError(
+      fmt::format("hunting in a recording of {}: it holds benchmark results only, no call, kernel or range (hint: run "
+                  "the benchmark under `stallhound hunt --`)",
+                  reader.info().producer));
 }
 
 // Replays the recording without each site.
@@ -185,8 +196,10 @@ absl::StatusOr<std::vector<std::optional<Stall>>> ReadCosts(capture::CaptureRead
 }  // namespace
 
 absl::StatusOr<HuntReport> Hunt(capture::CaptureReader& reader, const HuntOptions& options) {
+  SH_RETURN_IF_ERROR(CheckIsHuntable(reader));
   HuntReport report;
   report.range = options.range;
+  if (Has(reader, capture::Table::kHostCall)) report.sync_point_count = 0;
   const bool has_kernels = Has(reader, capture::Table::kKernel);
 
   Directory directory(reader, options.range);
@@ -224,6 +237,7 @@ absl::StatusOr<HuntReport> Hunt(capture::CaptureReader& reader, const HuntOption
   SortSites(report);
   Explain(report.sites);
 
+  report.counts_complete = report.sync_point_count.has_value();
   report.losses = directory.Losses(occurrences);
   for (const LossSummary& loss : report.losses) {
     report.counts_complete = report.counts_complete && !loss.affects_counts;

@@ -268,9 +268,9 @@ struct HuntReport {
   std::vector<SiteGroup> groups;      // most recoverable first
   // What all sites together would save (one replay without all, not the sum). Null: not recorded.
   std::optional<int64_t> recoverable_all_ns;
-  std::vector<Wait> waits;              // by start; only with HuntOptions::keep_waits
-  std::vector<KindTotal> totals;        // every kind, in the order of SiteKind
-  int64_t sync_point_count = 0;         // of all kinds that are sync points
+  std::vector<Wait> waits;                  // by start; only with HuntOptions::keep_waits
+  std::vector<KindTotal> totals;            // every kind, in the order of SiteKind; empty: host calls were not recorded
+  std::optional<int64_t> sync_point_count;  // of all kinds that are sync points; null: host calls were not recorded
   int64_t unknown_kind_copy_count = 0;  // asynchronous copies of unknown memory kind that no wait takes in: not counted
   std::optional<DeviceIdle> device_idle;      // null: kernels were not recorded
   std::optional<BackPressure> back_pressure;  // null: not recorded
@@ -280,7 +280,7 @@ struct HuntReport {
   std::vector<DeviceSummary> devices;
   std::vector<EnvironmentEntry> environment;
   std::vector<LossSummary> losses;
-  bool counts_complete = true;  // false: a loss affects counts; a verdict on counts is inconclusive
+  bool counts_complete = true;  // false: a loss affects counts, or they are not recorded; a verdict is inconclusive
   bool costs_complete = true;
   std::vector<std::string> notes;       // sentences: "GPU idle not recorded in light mode", ...
   std::optional<BudgetVerdict> budget;  // null: none was given (budget.h)

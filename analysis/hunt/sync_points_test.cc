@@ -218,6 +218,25 @@ TEST(SyncPointsTest, SeveralCopiesOneWait) {
   EXPECT_EQ(report.sites[0].call_ns, 600);
 }
 
+TEST(SyncPointsTest, WithoutHostCallsTheCountIsUnknown) {
+  RecordedProgram program;
+  program.Range("step", 100, 200);
+  program.capture().mutable_info().recorded = capture::Tables({capture::Table::kProcess, capture::Table::kRange});
+  const HuntReport report = HuntIn(program);
+  EXPECT_FALSE(report.sync_point_count.has_value());
+  EXPECT_TRUE(report.totals.empty());
+  EXPECT_FALSE(report.counts_complete);
+}
+
+TEST(SyncPointsTest, BenchmarkResultsAreNotHunted) {
+  RecordedProgram program;
+  program.capture().mutable_info().recorded =
+      capture::Tables({capture::Table::kDevice, capture::Table::kBenchmarkPoint});
+  const absl::Status status = Hunt(program.capture(), {}).status();
+  EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument);
+  EXPECT_NE(status.message().find("benchmark results only"), absl::string_view::npos) << status;
+}
+
 // Light mode sees no launches: the same Python instruction stands for "directly before".
 TEST(SyncPointsTest, LightModeTakesInCopiesOfTheSamePythonInstruction) {
   for (const int64_t sync_line : {10, 11}) {

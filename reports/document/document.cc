@@ -136,7 +136,10 @@ Section SitesSection(const analysis::HuntReport& report) {
   const bool has_why = std::any_of(section.table.rows.begin(), section.table.rows.end(),
                                    [](const auto& row) { return row.back() != kNone; });
   if (!has_why) section.table = WithoutColumn(std::move(section.table), "why");
-  if (report.sites.empty()) section.sentences.push_back("No sync point was recorded.");
+  if (report.sites.empty()) {
+    section.sentences.push_back(report.sync_point_count ? "No sync point was recorded."
+                                                        : "Not recorded: the recording holds no host calls.");
+  }
   return section;
 }
 
@@ -273,16 +276,23 @@ Document HuntDocument(const analysis::HuntReport& report) {
           ? fmt::format("{} of range {}", Counted(report.occurrence_count, "occurrence"), *report.range)
           : fmt::format("{} process{}", FormatCount(report.occurrence_count), report.occurrence_count == 1 ? "" : "es");
   const bool has_rates = report.occurrence_count != 1;
-  document.summary.push_back(fmt::format("{} at {} in {}{}.", Counted(report.sync_point_count, "sync point"),
-                                         Counted(static_cast<int64_t>(report.sites.size()), "site"), measured,
-                                         has_rates ? "; \"each\" is per one of them" : ""));
+  if (report.sync_point_count) {
+    document.summary.push_back(fmt::format("{} at {} in {}{}.", Counted(*report.sync_point_count, "sync point"),
+                                           Counted(static_cast<int64_t>(report.sites.size()), "site"), measured,
+                                           has_rates ? "; \"each\" is per one of them" : ""));
+  } else {
+    document.summary.push_back(
+        fmt::format("Sync points: not recorded, in {}. How many there were is unknown.", measured));
+  }
   AddSteps(report.steps, document);
   if (report.budget) document.summary.push_back(BudgetSentence(*report.budget));
   if (report.unknown_kind_copy_count > 0) {
     document.summary.push_back(fmt::format("{} asynchronous copies of unknown memory kind are not counted.",
                                            FormatCount(report.unknown_kind_copy_count)));
   }
-  if (!report.counts_complete) document.summary.push_back("Data was lost: the counts are incomplete (see Losses).");
+  if (report.sync_point_count && !report.counts_complete) {
+    document.summary.push_back("Data was lost: the counts are incomplete (see Losses).");
+  }
   if (!report.costs_complete) document.summary.push_back("Data was lost: the costs may be wrong (see Losses).");
   for (std::string& sentence : RecoverableSentences(report)) document.summary.push_back(std::move(sentence));
   AddNotes(report.notes, document.summary);

@@ -99,7 +99,7 @@ void AddTotals(analysis::HuntReport& report) {
       total.call_ns += site.call_ns;
       total.cost = site.cost;
     }
-    if (analysis::IsSyncPoint(total.kind)) report.sync_point_count += total.count;
+    if (analysis::IsSyncPoint(total.kind)) report.sync_point_count = report.sync_point_count.value_or(0) + total.count;
     report.totals.push_back(total);
   }
 }

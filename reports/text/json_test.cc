@@ -69,6 +69,14 @@ TEST(JsonTest, WritesUnknownAsNull) {
   EXPECT_TRUE(json::parse(HuntJson(EmptyHunt(), {}))["capture"]["mode"].is_null());
 }
 
+TEST(JsonTest, ACountThatWasNotRecordedIsNull) {
+  analysis::HuntReport report = EmptyHunt();
+  EXPECT_EQ(json::parse(HuntJson(report, {}))["sync_point_count"], 0);
+  report.sync_point_count.reset();
+  report.counts_complete = false;
+  EXPECT_TRUE(json::parse(HuntJson(report, {}))["sync_point_count"].is_null());
+}
+
 TEST(JsonTest, KeepsHostileNamesWhole) {
   const std::string text = HuntJson(HostileHunt(), {});
   const json hunt = json::parse(text);

@@ -48,6 +48,17 @@ TEST(TerminalTest, EveryLineFitsAnyWidth) {
   }
 }
 
+TEST(TerminalTest, ACountThatWasNotRecordedIsNotZero) {
+  analysis::HuntReport report = EmptyHunt();
+  EXPECT_NE(LineWith(HuntTerminal(report, {}), "0 sync points at 0 sites"), "");
+  report.sync_point_count.reset();
+  report.counts_complete = false;
+  const std::string text = HuntTerminal(report, {});
+  EXPECT_NE(LineWith(text, "Sync points: not recorded"), "");
+  EXPECT_EQ(LineWith(text, "0 sync points"), "");
+  EXPECT_EQ(LineWith(text, "Data was lost"), "");
+}
+
 TEST(TerminalTest, AlignsColumnsBehindWideAndMarkedText) {
   const analysis::HuntReport report = ReportOfPlaces({"train.py", "関数の名前.py", "größe.py", "e\u0301te\u0301.py"});
   for (const int width : {60, 80, 120, 200}) {
