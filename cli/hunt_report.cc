@@ -62,12 +62,12 @@ absl::StatusOr<analysis::HuntReport> Analyse(const HuntReportOptions& options, O
   return report;
 }
 
-int VerdictOf(const analysis::HuntReport& report, bool strict) {
+int VerdictOf(const analysis::HuntReport& report, const HuntReportOptions& options) {
   const bool has_budget = report.budget.has_value();
   if (has_budget && report.budget->outcome == analysis::BudgetOutcome::kExceeded) return kExitRegression;
-  const bool is_inconclusive =
-      !report.counts_complete || (has_budget && report.budget->outcome == analysis::BudgetOutcome::kInconclusive);
-  return strict && is_inconclusive ? kExitInconclusive : kExitFine;
+  const bool is_inconclusive = options.is_partial || !report.counts_complete ||
+                               (has_budget && report.budget->outcome == analysis::BudgetOutcome::kInconclusive);
+  return options.strict && is_inconclusive ? kExitInconclusive : kExitFine;
 }
 
 bool HasRun(const ChildEnd& program) { return program.exit_code || program.signal; }
@@ -91,7 +91,7 @@ std::string Formatted(const HuntReportOptions& options, const analysis::HuntRepo
 absl::StatusOr<int> ReportHunt(const HuntReportOptions& options, OpenedRecording& recording, const ChildEnd& program,
                                Console& console) {
   SH_ASSIGN_OR_RETURN(const analysis::HuntReport report, Analyse(options, recording, console));
-  const int verdict = VerdictOf(report, options.strict);
+  const int verdict = VerdictOf(report, options);
   const reports::RunOutcome outcome{program.exit_code, program.signal, verdict};
   const std::string text = Formatted(options, report, outcome, console);
   SH_RETURN_IF_ERROR(WriteReport(options.report, text, HasRun(program), console));

@@ -19,7 +19,8 @@ struct HuntReportOptions {
   ReportOptions report;
   std::string range;  // empty: the whole recording
   StepOptions steps;
-  bool strict = false;  // an inconclusive report is kExitInconclusive
+  bool strict = false;      // an inconclusive report is kExitInconclusive
+  bool is_partial = false;  // processes of the program still run
   analysis::Budget budget;
 };
 

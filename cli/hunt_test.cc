@@ -266,6 +266,20 @@ TEST_F(HuntTest, SarifAndJUnitCarryTheVerdict) {
   EXPECT_EQ(Hunt({"--format", "junit", "--from", spool_}, {}).exit_code, 2);
 }
 
+TEST_F(HuntTest, ProcessesThatStillRunAreNamed) {
+  for (const std::string recorded : {"RECORD\n", ""}) {
+    const SubprocessResult result = Hunt({"--strict", "--output", folder_.File("report")},
+                                         {Script(recorded + "setsid sleep 60 </dev/null >/dev/null 2>&1 &\necho $!")});
+    ASSERT_NE(result.out, "");
+    const int pid = std::stoi(result.out);
+    EXPECT_THAT(result.err, HasSubstr("process " + std::to_string(pid) + " of the program still runs"));
+    EXPECT_THAT(result.err, Not(HasSubstr("used neither")));
+    EXPECT_EQ(result.exit_code, 5) << result.err;
+    EXPECT_TRUE(HasSpools());
+    EXPECT_EQ(kill(pid, SIGKILL), 0);
+  }
+}
+
 TEST_F(HuntTest, OurOwnFailuresOnlyWarn) {
   const SubprocessResult damaged =
       Hunt({}, {Script("echo junk > $STALLHOUND_SPOOL_DIR/stallhound-999999999-1.spool; exit 7")});

@@ -21,7 +21,9 @@
 #include "cli/interrupt.h"
 #include "cli/no_spool.h"
 #include "cli/recording_options.h"
+#include "cli/running_processes.h"
 #include "cli/step_options.h"
+#include "record/control/environment.h"
 
 namespace stallhound::cli {
 namespace {
@@ -136,8 +138,23 @@ void RemoveSpools(const std::string& folder) {
   std::filesystem::remove_all(folder, ignored);
 }
 
+// Whether processes of the program still run; says so.
+bool WarnOfRunning(const std::string& spool_folder, Console& console) {
+  const std::vector<pid_t> running = ProcessesLeftWith(record::kSpoolDirectory, spool_folder);
+  for (const pid_t pid : running) {
+    console.Warn(
+        fmt::format("process {} of the program still runs; its recording is not in this report, or not to its end: "
+                    "stallhound hunt --from {} later",
+                    pid, spool_folder));
+  }
+  return !running.empty();
+}
+
 int FinishRun(const HuntCommandOptions& options, const std::vector<std::string>& argv, const Recorder& recorder,
               const ChildEnd& end, Console& console) {
+  HuntReportOptions report = options.report;
+  report.is_partial = WarnOfRunning(recorder.spool_folder, console);
+  if (report.is_partial && SpoolFiles(recorder.spool_folder).empty()) return kExitInconclusive;
   if (SpoolFiles(recorder.spool_folder).empty()) {
     for (const std::string& reason : ExplainNoSpool({argv, end, recorder.path, recorder.spool_folder})) {
       console.Warn("nothing was recorded: " + reason);
@@ -146,7 +163,7 @@ int FinishRun(const HuntCommandOptions& options, const std::vector<std::string>&
     return kExitEnvironment;
   }
   if (const absl::Status flushed = console.Flush(); !flushed.ok()) console.Warn(std::string(flushed.message()));
-  const ChildEnd processed = RunForked([&] { return ProcessRun(options.report, recorder, end, console); });
+  const ChildEnd processed = RunForked([&] { return ProcessRun(report, recorder, end, console); });
   if (processed.signal) {
     console.Warn(fmt::format("the analysis was ended by signal {}; the spools are kept: stallhound hunt --from {}",
                              *processed.signal, recorder.spool_folder));
@@ -154,7 +171,7 @@ int FinishRun(const HuntCommandOptions& options, const std::vector<std::string>&
   }
   const bool is_kept = *processed.exit_code == kExitFine || *processed.exit_code == kExitRegression ||
                        *processed.exit_code == kExitInconclusive;
-  if (is_kept) RemoveSpools(recorder.spool_folder);
+  if (is_kept && !report.is_partial) RemoveSpools(recorder.spool_folder);
   return *processed.exit_code;
 }
 
