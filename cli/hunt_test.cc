@@ -390,6 +390,13 @@ TEST_F(HuntTest, SaysWhyNothingWasRecorded) {
   EXPECT_THAT(Hunt({}, {Script("true")}).err, HasSubstr("the recorder does not load here"));
   environment_.clear();
 
+  const std::vector<std::vector<std::string>> windows = {
+      {"--window-range", "nosuch"}, {"--window-api"}, {"--delay", "1h"}, {"--duration", "1ns"}};
+  for (const std::vector<std::string>& options : windows) {
+    EXPECT_THAT(Hunt(options, {Script("true")}).err,
+                HasSubstr("outside of what " + options[0] + (options.size() > 1 ? " " + options[1] : "") + " allow"));
+  }
+
   folder_.Write("docker", "#!/bin/sh\n", 0755);
   EXPECT_THAT(Hunt({}, {folder_.File("docker")}).err, HasSubstr("docker starts the program where"));
   folder_.Write("sudo", "#!/bin/sh\n", 0755);

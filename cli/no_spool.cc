@@ -4,6 +4,7 @@
 #include <absl/strings/strip.h>
 #include <dlfcn.h>
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <stdlib.h>
 #include <sys/stat.h>
 #include <sys/statvfs.h>
@@ -28,7 +29,7 @@ namespace {
 
 using Sentence = std::optional<std::string>;
 
-constexpr uint64_t kSmallestSpoolBytes = 1 << 20;
+constexpr uint64_t kNeededBytes = 1 << 20;
 constexpr int kMaxInterpreterDepth = 4;
 
 // Programs that run another one where neither our variables nor our files reach.
@@ -160,7 +161,7 @@ Sentence SpoolFolderIsUnusable(const std::string& folder) {
   struct statvfs file_system {};
   if (statvfs(folder.c_str(), &file_system) != 0) return std::nullopt;
   const uint64_t free_bytes = uint64_t{file_system.f_bavail} * file_system.f_frsize;
-  if (free_bytes >= kSmallestSpoolBytes) return std::nullopt;
+  if (free_bytes >= kNeededBytes) return std::nullopt;
   return fmt::format("the spool folder {} has {} free: too little for a spool", folder, FormatBytes(free_bytes));
 }
 
@@ -177,6 +178,17 @@ bool HasDriver() {
                      [](const std::string& folder) { return access((folder + "/libcuda.so.1").c_str(), R_OK) == 0; });
 }
 
+// Options that may have left out all that the program did, as given.
+std::vector<std::string> Windows(const RecordingOptions& options) {
+  std::vector<std::string> windows;
+  if (!options.delay.empty()) windows.push_back("--delay " + options.delay);
+  if (!options.duration.empty()) windows.push_back("--duration " + options.duration);
+  if (!options.window_range.empty()) windows.push_back("--window-range " + options.window_range);
+  if (!options.window_steps.empty()) windows.push_back("--window-steps " + options.window_steps);
+  if (options.window_api) windows.push_back("--window-api");
+  return windows;
+}
+
 std::string UsedNeither(const NoSpoolCase& run) {
   std::string text;
   if (run.end.signal) {
@@ -185,6 +197,10 @@ std::string UsedNeither(const NoSpoolCase& run) {
     text = fmt::format("the program ended with code {} before it used CUDA or NVTX", *run.end.exit_code);
   } else {
     text = "the program used neither CUDA nor NVTX";
+  }
+  if (const std::vector<std::string> windows = Windows(run.recording); !windows.empty()) {
+    text += fmt::format(", or only outside of what {} {} to be recorded", fmt::join(windows, " "),
+                        windows.size() == 1 ? "allows" : "allow");
   }
   if (!HasDriver()) {
     text += "; this machine has no CUDA driver (libcuda.so.1), so only NVTX could be recorded";

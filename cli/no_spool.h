@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "cli/child.h"
+#include "cli/recording_options.h"
 
 namespace stallhound::cli {
 
@@ -15,6 +16,7 @@ struct NoSpoolCase {
   ChildEnd end;
   std::string recorder;
   std::string spool_folder;
+  RecordingOptions recording;
 };
 
 // Sentences, the most likely reason first, each with what to do. Never empty. Reads the program's file, and tries in a

@@ -32,6 +32,10 @@ absl::Status AddMaxSpool(const std::string& text, Variables& variables) {
   if (text.empty()) return absl::OkStatus();
   const absl::StatusOr<uint64_t> bytes = ParseBytes(text);
   if (!bytes.ok()) return UsageError(fmt::format("--max-spool: {}", std::string(bytes.status().message())));
+  if (*bytes < kSmallestSpoolBytes) {
+    return UsageError(
+        fmt::format("--max-spool: '{}' is less than the smallest spool, {}", text, FormatBytes(kSmallestSpoolBytes)));
+  }
   variables.emplace_back(record::kMaxSpoolBytes, fmt::format("{}", *bytes));
   return absl::OkStatus();
 }

@@ -5,16 +5,22 @@
 
 #include <absl/status/statusor.h>
 
+#include <cstdint>
 #include <memory>
 #include <string>
 #include <utility>
 #include <vector>
+
+#include "capture/spool/format.h"
 
 namespace CLI {
 class App;
 }
 
 namespace stallhound::cli {
+
+// What the recorder needs for the beginning of a spool: the header and a chunk each for names and events.
+inline constexpr uint64_t kSmallestSpoolBytes = capture::spool::kHeaderBytes + 2 * capture::spool::kUnitBytes;
 
 // Texts as given; empty: not given.
 struct RecordingOptions {

@@ -63,6 +63,8 @@ TEST_F(RecordingOptionsTest, NumbersBecomeNsAndBytes) {
 TEST_F(RecordingOptionsTest, BadValuesAreUsageErrors) {
   options_.delay = "20";
   EXPECT_EQ(Failure(), kExitUsage);
+  options_ = {.max_spool = "10KiB"};
+  EXPECT_EQ(Failure(), kExitUsage);
   options_ = {.max_spool = "much"};
   EXPECT_EQ(Failure(), kExitUsage);
   for (const char* steps : {"10", "0-3", "5-4", "a-b", "1-2-3", "-1-2"}) {

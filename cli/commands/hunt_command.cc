@@ -156,7 +156,8 @@ int FinishRun(const HuntCommandOptions& options, const std::vector<std::string>&
   report.is_partial = WarnOfRunning(recorder.spool_folder, console);
   if (report.is_partial && SpoolFiles(recorder.spool_folder).empty()) return kExitInconclusive;
   if (SpoolFiles(recorder.spool_folder).empty()) {
-    for (const std::string& reason : ExplainNoSpool({argv, end, recorder.path, recorder.spool_folder})) {
+    for (const std::string& reason :
+         ExplainNoSpool({argv, end, recorder.path, recorder.spool_folder, options.recording})) {
       console.Warn("nothing was recorded: " + reason);
     }
     RemoveSpools(recorder.spool_folder);
