@@ -206,6 +206,23 @@ TEST_F(CommandLineTest, CtrlCEndsAQueryBySignal) {
   EXPECT_FALSE(result.timed_out);
 }
 
+TEST_F(CommandLineTest, AHomeThatCannotBeUsedIsTheEnvironments) {
+  home_ = folder_.Write("a-file", "x");
+  const std::string trace = folder_.Write("trace.json", R"({"schemaVersion": 1, "traceEvents": [{"ph": "X", "cat":
+      "cuda_runtime", "name": "cudaLaunchKernel", "pid": 1, "tid": 1, "ts": 1, "dur": 1, "args": {}}]})");
+  for (const std::vector<std::string>& arguments :
+       std::vector<std::vector<std::string>>{{"env"},
+                                             {"captures"},
+                                             {"counts"},
+                                             {"export", "--output", "x"},
+                                             {"prune", "--keep", "1", "--yes"},
+                                             {"import", trace}}) {
+    const SubprocessResult result = Run(arguments);
+    EXPECT_EQ(result.exit_code, 4) << arguments[0] << ": " << result.err;
+    EXPECT_THAT(result.err, HasSubstr("STALLHOUND_HOME")) << arguments[0];
+  }
+}
+
 TEST_F(CommandLineTest, CapturesListsWhatTheHomeHolds) {
   EXPECT_THAT(Run({"captures"}).err, HasSubstr("holds no captures"));
   AddCapture("aaaa0000-0000-4000-8000-000000000001", 41);

@@ -9,6 +9,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <cstring>
 #include <filesystem>
 
 #include "base/clock.h"
@@ -16,6 +17,7 @@
 #include "base/status_macros.h"
 #include "capture/file/capture_file.h"
 #include "capture/spool/format.h"
+#include "cli/exit_code.h"
 
 namespace stallhound::cli {
 namespace {
@@ -89,6 +91,20 @@ std::vector<fs::path> Entries(const fs::path& folder) {
   return entries;
 }
 
+// A home that cannot be used is the machine's, whatever errno it is: not a folder, read-only, no permission.
+absl::Status HomeError(std::string_view action, const std::string& home, std::string_view cause) {
+  return EnvironmentError(
+      fmt::format("{} the home '{}': {} (hint: STALLHOUND_HOME names another folder)", action, home, cause));
+}
+
+absl::Status MakeHome(const std::string& home) {
+  if (const absl::Status made = MakeFolders(home); !made.ok()) {
+    return HomeError("making", home, std::string(made.message()));
+  }
+  if (access(home.c_str(), W_OK | X_OK) == 0) return absl::OkStatus();
+  return HomeError("writing into", home, strerror(errno));
+}
+
 }  // namespace
 
 std::string HomeFolder() {
@@ -100,21 +116,26 @@ std::string HomeFolder() {
 }
 
 absl::StatusOr<std::string> NewSpoolFolder(const std::string& home, int64_t realtime_ns) {
-  SH_RETURN_IF_ERROR(MakeFolders(home));
-  SH_RETURN_IF_ERROR(MakeFolders(home + "/spool", 0700));
+  SH_RETURN_IF_ERROR(MakeHome(home));
+  if (const absl::Status made = MakeFolders(home + "/spool", 0700); !made.ok()) {
+    return HomeError("writing into", home, std::string(made.message()));
+  }
   std::string folder = fmt::format("{}/spool/{}-XXXXXX", home, CompactUtc(realtime_ns));
   if (mkdtemp(folder.data()) == nullptr) {
-    return absl::ErrnoToStatus(errno, fmt::format("making the spool folder '{}'", folder));
+    return HomeError("writing into", home, fmt::format("making the spool folder '{}': {}", folder, strerror(errno)));
   }
   return folder;
 }
 
 absl::StatusOr<std::string> NewCapturePath(const std::string& home, std::string_view uuid, int64_t realtime_ns) {
-  SH_RETURN_IF_ERROR(MakeFolders(home));
+  SH_RETURN_IF_ERROR(MakeHome(home));
   return fmt::format("{}/{}-{}{}", home, CompactUtc(realtime_ns), uuid, capture::kCaptureFileSuffix);
 }
 
-std::vector<Recording> ListRecordings(const std::string& home) {
+absl::StatusOr<std::vector<Recording>> ListRecordings(const std::string& home) {
+  std::error_code error;
+  fs::directory_iterator(home, error);
+  if (error && error != std::errc::no_such_file_or_directory) return HomeError("reading", home, error.message());
   std::vector<Recording> recordings;
   for (const fs::path& path : Entries(home)) {
     if (std::optional<Recording> capture = CaptureAt(path)) recordings.push_back(*std::move(capture));
@@ -139,7 +160,8 @@ absl::StatusOr<std::string> FindCapture(const std::string& home, const std::stri
   std::error_code error;
   if (fs::exists(text, error)) return text;
   std::vector<std::string> matches;
-  for (const Recording& recording : ListRecordings(home)) {
+  SH_ASSIGN_OR_RETURN(const std::vector<Recording> recordings, ListRecordings(home));
+  for (const Recording& recording : recordings) {
     const bool matches_text = text.size() >= kMinimumUuidPrefix && recording.uuid.starts_with(text);
     if (matches_text) matches.push_back(recording.path);
   }
@@ -154,7 +176,8 @@ absl::StatusOr<std::string> FindCapture(const std::string& home, const std::stri
 }
 
 absl::StatusOr<std::string> NewestCapture(const std::string& home) {
-  for (const Recording& recording : ListRecordings(home)) {
+  SH_ASSIGN_OR_RETURN(const std::vector<Recording> recordings, ListRecordings(home));
+  for (const Recording& recording : recordings) {
     if (!recording.is_spool) return recording.path;
   }
   return absl::NotFoundError(

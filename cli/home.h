@@ -17,10 +17,10 @@ namespace stallhound::cli {
 // $STALLHOUND_HOME, else ./.stallhound, made absolute: recorded programs may change their folder.
 std::string HomeFolder();
 
-// Makes a new spool folder of mode 0700 (and the home if need be). Errors: what errno says.
+// Makes a new spool folder of mode 0700 (and the home if need be). Errors: the environment's.
 absl::StatusOr<std::string> NewSpoolFolder(const std::string& home, int64_t realtime_ns);
 
-// Where a capture of this uuid is to be written. Makes the home if need be.
+// Where a capture of this uuid is to be written. Makes the home if need be. Errors: the environment's.
 absl::StatusOr<std::string> NewCapturePath(const std::string& home, std::string_view uuid, int64_t realtime_ns);
 
 // A capture, or spools that no capture was made of.
@@ -33,8 +33,8 @@ struct Recording {
   int64_t modified_ns = 0;  // CLOCK_REALTIME
 };
 
-// Newest first; ties by path. A home that does not exist is empty.
-std::vector<Recording> ListRecordings(const std::string& home);
+// Newest first; ties by path. A home that does not exist is empty. Errors: the environment's, if it cannot be read.
+absl::StatusOr<std::vector<Recording>> ListRecordings(const std::string& home);
 
 // Spool files (*.spool) below `folder`, sorted.
 std::vector<std::string> SpoolFiles(const std::string& folder);

@@ -11,6 +11,7 @@
 
 #include "base/testing/fake_clock.h"
 #include "base/testing/temp_dir.h"
+#include "cli/exit_code.h"
 
 namespace stallhound::cli {
 namespace {
@@ -55,14 +56,14 @@ TEST_F(HomeTest, SpoolFoldersArePrivateAndDifferent) {
 }
 
 TEST_F(HomeTest, ListsNewestFirst) {
-  EXPECT_TRUE(ListRecordings(home_).empty());
+  EXPECT_TRUE(ListRecordings(home_)->empty());
   AddCapture("aaaa-1", 100);
   AddCapture("bbbb-2", 10);
   folder_.Write("home/notes.txt", "x");
   folder_.Write("home/short.stallhound", "x");
   folder_.Write("home/spool/20260101-000000-x/stallhound-999999999-a.spool", "12345");
   folder_.Write("home/spool/20260101-000000-y/stallhound-" + std::to_string(getpid()) + "-a.spool", "1");
-  const std::vector<Recording> recordings = ListRecordings(home_);
+  const std::vector<Recording> recordings = *ListRecordings(home_);
   ASSERT_EQ(recordings.size(), 4u);
   EXPECT_TRUE(recordings[0].is_spool);
   EXPECT_NE(recordings[0].is_live, recordings[1].is_live);
@@ -70,6 +71,26 @@ TEST_F(HomeTest, ListsNewestFirst) {
   EXPECT_EQ(recordings[3].uuid, "aaaa-1");
   EXPECT_EQ(recordings[3].bytes, 7u);
   EXPECT_EQ(*NewestCapture(home_), recordings[2].path);
+}
+
+TEST_F(HomeTest, OneThatCannotBeUsedIsTheEnvironments) {
+  const std::string file = folder_.Write("file", "x");
+  EXPECT_EQ(ExitCodeOf(NewSpoolFolder(file, kNow).status()), kExitEnvironment);
+  EXPECT_EQ(ExitCodeOf(NewCapturePath(file + "/below", "aaaa", kNow).status()), kExitEnvironment);
+  EXPECT_EQ(ExitCodeOf(ListRecordings(file).status()), kExitEnvironment);
+  EXPECT_EQ(ExitCodeOf(NewestCapture(file).status()), kExitEnvironment);
+  EXPECT_EQ(ExitCodeOf(FindCapture(file, "aaaa").status()), kExitEnvironment);
+  EXPECT_EQ(ExitCodeOf(NewestCapture(home_).status()), kExitData) << "one that does not exist is empty";
+}
+
+TEST_F(HomeTest, AnUnreadableOneIsNotEmpty) {
+  if (geteuid() == 0) GTEST_SKIP() << "root reads every folder";
+  std::filesystem::create_directory(home_);
+  chmod(home_.c_str(), 0);
+  const absl::Status status = ListRecordings(home_).status();
+  chmod(home_.c_str(), 0700);
+  EXPECT_EQ(ExitCodeOf(status), kExitEnvironment);
+  EXPECT_THAT(std::string(status.message()), HasSubstr("ermission"));
 }
 
 TEST_F(HomeTest, FindsByPathAndUuid) {

@@ -328,6 +328,14 @@ TEST_F(HuntTest, ReportsOnEarlierRecordings) {
   EXPECT_EQ(folder.exit_code, 0) << folder.err;
 }
 
+TEST_F(HuntTest, AReportOfEarlierRecordingsNeedsNoHome) {
+  home_ = folder_.Write("a-file", "x");
+  const SubprocessResult result = Hunt({"--from", spool_}, {});
+  EXPECT_EQ(result.exit_code, 0) << result.err;
+  EXPECT_THAT(result.out, HasSubstr("train.py"));
+  EXPECT_THAT(result.err, HasSubstr("no capture was kept: "));
+}
+
 TEST_F(HuntTest, ExportSaysWhichFindingOfWhichRangeItTook) {
   const auto export_around = [&](const std::string& range) {
     std::vector<std::string> arguments = {"export", "--around", "1", "--output", folder_.File("trace"), spool_};

@@ -128,7 +128,8 @@ absl::StatusOr<std::string> AsJson(const std::vector<Entry>& entries) {
 absl::StatusOr<int> RunCapturesCommand(bool json, CommandContext& context) {
   const std::string home = HomeFolder();
   std::vector<Entry> entries;
-  for (Recording& recording : ListRecordings(home)) {
+  SH_ASSIGN_OR_RETURN(std::vector<Recording> recordings, ListRecordings(home));
+  for (Recording& recording : recordings) {
     Entry& entry = entries.emplace_back();
     entry.recording = std::move(recording);
     if (entry.recording.is_spool) {

@@ -110,7 +110,10 @@ absl::StatusOr<int> ReportAndSave(const HuntReportOptions& options, const std::v
   SH_RETURN_IF_ERROR(CheckInterrupt());
   if (!recording.spools.empty()) {
     const absl::StatusOr<std::string> path = SaveCapture(home, recording, console);
-    if (!path.ok() && verdict.ok()) return path.status();
+    const bool is_run = end.exit_code || end.signal;
+    if (!path.ok() && verdict.ok() && is_run) return path.status();
+    SH_RETURN_IF_ERROR(CheckInterrupt());
+    if (!path.ok()) console.Warn(fmt::format("no capture was kept: {}", std::string(path.status().message())));
     if (path.ok()) console.Note("capture: " + *path);
   }
   return verdict;
@@ -131,7 +134,9 @@ int ProcessRun(const HuntReportOptions& options, const Recorder& recorder, const
 }
 
 void RemoveSpools(const std::string& folder) {
-  for (const Recording& recording : ListRecordings(HomeFolder())) {
+  const absl::StatusOr<std::vector<Recording>> recordings = ListRecordings(HomeFolder());
+  if (!recordings.ok()) return;
+  for (const Recording& recording : *recordings) {
     if (recording.path == folder && recording.is_live) return;
   }
   std::error_code ignored;

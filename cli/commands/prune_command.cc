@@ -108,7 +108,8 @@ absl::Status Remove(const Recording& recording) {
 absl::StatusOr<int> RunPruneCommand(const PruneOptions& options, CommandContext& context) {
   Console& console = context.console;
   SH_ASSIGN_OR_RETURN(const Limits limits, LimitsOf(options));
-  const std::vector<Recording> selected = Select(ListRecordings(HomeFolder()), limits);
+  SH_ASSIGN_OR_RETURN(const std::vector<Recording> recordings, ListRecordings(HomeFolder()));
+  const std::vector<Recording> selected = Select(recordings, limits);
   uint64_t bytes = 0;
   for (const Recording& recording : selected) bytes += recording.bytes;
   const std::string summary =
