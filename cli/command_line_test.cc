@@ -1,6 +1,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <signal.h>
+#include <unistd.h>
 
 #include <filesystem>
 #include <nlohmann/json.hpp>
@@ -123,7 +124,7 @@ TEST_F(CommandLineTest, AFullDiskBehindStdoutIsAnError) {
   options.argv = {"sh", "-c", "exec '" + options.argv[0] + "' --help > /dev/full"};
   const SubprocessResult result = RunSubprocess(options);
   EXPECT_EQ(result.exit_code, 4);
-  EXPECT_THAT(result.err, HasSubstr("writing the output"));
+  EXPECT_THAT(result.err, HasSubstr("writing the output: No space left on device"));
 }
 
 TEST_F(CommandLineTest, EnvPrintsLinesThatAShellCanRead) {
@@ -266,6 +267,30 @@ TEST_F(CommandLineTest, PruneKeepsWhatItShould) {
   EXPECT_EQ(Run({"prune", "--max-size", "0", "--yes"}).exit_code, 0);
   EXPECT_FALSE(std::filesystem::exists(home_ + "/spool/20260101-000000-x"));
   EXPECT_THAT(Run({"prune", "--max-size", "0", "--yes"}).err, HasSubstr("nothing to remove"));
+}
+
+TEST_F(CommandLineTest, PruneLeavesWhatIsNotItsOwn) {
+  const std::vector<std::string> others = {
+      folder_.Write("home/a-name-of-the-users-own.stallhound", "x"),
+      folder_.Write("home/20260101-000000-folder.stallhound/notes.txt", "x"),
+      folder_.Write("home/spool/20260101-000000-x/notes.txt", "x"),
+      folder_.Write("home/spool/notes/notes.txt", "x"),
+      folder_.Write("home/20260101-000000-cccc.stallhound." + std::to_string(getpid()) + ".tmp", "being written"),
+      folder_.Write("home/notes.999999999.tmp", "x"),
+  };
+  std::filesystem::create_symlink(others[0], home_ + "/20260101-000000-link.stallhound");
+  const std::vector<std::string> own = {
+      folder_.Write("home/spool/20260101-000000-x/stallhound-999999999-a.spool", "x"),
+      folder_.Write("home/spool/20260101-000000-y/stallhound-999999999-a.spool", "x"),
+      folder_.Write("home/20260101-000000-dddd.stallhound", "x"),
+      folder_.Write("home/20260101-000000-dddd.stallhound.999999999.tmp", "left by a dead process"),
+  };
+  const SubprocessResult result = Run({"prune", "--max-size", "0", "--yes"});
+  EXPECT_EQ(result.exit_code, 0) << result.err;
+  for (const std::string& path : others) EXPECT_TRUE(std::filesystem::exists(path)) << path;
+  EXPECT_TRUE(std::filesystem::is_symlink(home_ + "/20260101-000000-link.stallhound"));
+  for (const std::string& path : own) EXPECT_FALSE(std::filesystem::exists(path)) << path;
+  EXPECT_FALSE(std::filesystem::exists(home_ + "/spool/20260101-000000-y"));
 }
 
 TEST_F(CommandLineTest, DoctorSaysWhatBlocks) {

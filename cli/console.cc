@@ -31,7 +31,7 @@ int TerminalWidth(FILE* stream) {
   return size.ws_col;
 }
 
-void Print(FILE* stream, std::string_view text) { fwrite(text.data(), 1, text.size(), stream); }
+bool Print(FILE* stream, std::string_view text) { return fwrite(text.data(), 1, text.size(), stream) == text.size(); }
 
 }  // namespace
 
@@ -43,10 +43,12 @@ Console::Console(FILE* out, FILE* err)
       err_has_color_(IsTerminal(err) && WantsColor()),
       width_(TerminalWidth(IsTerminal(out) ? out : err)) {}
 
-void Console::Out(std::string_view text) { Print(out_, text); }
+void Console::Out(std::string_view text) {
+  if (!Print(out_, text) && out_error_ == 0) out_error_ = errno;
+}
 
 void Console::Err(std::string_view text) {
-  fflush(out_);
+  if (fflush(out_) != 0 && out_error_ == 0) out_error_ = errno;
   Print(err_, text);
 }
 
@@ -61,8 +63,9 @@ void Console::Note(std::string_view text) { Err(fmt::format("stallhound: {}\n", 
 
 absl::Status Console::Flush() {
   fflush(err_);
-  if (fflush(out_) == 0 && ferror(out_) == 0) return absl::OkStatus();
-  return absl::ErrnoToStatus(errno, "writing the output");
+  if (fflush(out_) != 0 && out_error_ == 0) out_error_ = errno;
+  if (out_error_ == 0) return absl::OkStatus();
+  return absl::ErrnoToStatus(out_error_, "writing the output");
 }
 
 }  // namespace stallhound::cli

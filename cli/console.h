@@ -39,6 +39,7 @@ class Console {
  private:
   FILE* out_;
   FILE* err_;
+  int out_error_ = 0;  // errno of the first write to `out_` that failed
   bool err_is_terminal_;
   bool out_has_color_;
   bool err_has_color_;

@@ -1,5 +1,6 @@
 #include "cli/home.h"
 
+#include <absl/strings/ascii.h>
 #include <absl/strings/numbers.h>
 #include <fmt/format.h>
 #include <signal.h>
@@ -36,16 +37,35 @@ std::string CompactUtc(int64_t realtime_ns) {
   return date;
 }
 
+bool IsAlive(std::string_view pid_text) {
+  int64_t pid = 0;
+  if (!absl::SimpleAtoi(absl::string_view(pid_text.data(), pid_text.size()), &pid) || pid <= 0) return false;
+  return kill(static_cast<pid_t>(pid), 0) == 0 || errno == EPERM;
+}
+
 // "stallhound-<pid>-<random>.spool".
 bool IsLiveSpool(const std::string& path) {
   const std::string name = fs::path(path).filename();
   const size_t begin = name.find('-');
   const size_t end = begin == std::string::npos ? begin : name.find('-', begin + 1);
-  int64_t pid = 0;
-  if (end == std::string::npos || !absl::SimpleAtoi(name.substr(begin + 1, end - begin - 1), &pid) || pid <= 0) {
-    return false;
+  return end != std::string::npos && IsAlive(std::string_view(name).substr(begin + 1, end - begin - 1));
+}
+
+// "20261130-044737-<id>".
+bool IsDatedName(std::string_view name) {
+  if (name.size() <= kDateLength + 1) return false;
+  for (size_t i = 0; i < name.size(); ++i) {
+    const bool is_dash = i == 8 || i == kDateLength;
+    const bool is_digit = absl::ascii_isdigit(static_cast<unsigned char>(name[i]));
+    const bool is_id = absl::ascii_isalnum(static_cast<unsigned char>(name[i])) || name[i] == '-';
+    if (is_dash ? name[i] != '-' : i < kDateLength ? !is_digit : !is_id) return false;
   }
-  return kill(static_cast<pid_t>(pid), 0) == 0 || errno == EPERM;
+  return true;
+}
+
+bool IsRegularFile(const fs::path& path) {
+  std::error_code error;
+  return fs::is_regular_file(fs::symlink_status(path, error));
 }
 
 std::optional<Recording> StatRecording(const std::string& path) {
@@ -60,13 +80,19 @@ std::optional<Recording> StatRecording(const std::string& path) {
 
 std::optional<Recording> CaptureAt(const fs::path& path) {
   const std::string stem = path.stem();
-  if (path.extension() != capture::kCaptureFileSuffix || stem.size() <= kDateLength + 1) return std::nullopt;
+  if (path.extension() != capture::kCaptureFileSuffix || !IsDatedName(stem) || !IsRegularFile(path)) {
+    return std::nullopt;
+  }
   std::optional<Recording> recording = StatRecording(path);
   if (recording) recording->uuid = stem.substr(kDateLength + 1);
   return recording;
 }
 
 std::optional<Recording> SpoolsAt(const fs::path& folder) {
+  std::error_code error;
+  if (!fs::is_directory(fs::symlink_status(folder, error)) || !IsDatedName(folder.filename().string())) {
+    return std::nullopt;
+  }
   std::optional<Recording> recording = StatRecording(folder);
   if (!recording) return std::nullopt;
   recording->is_spool = true;
@@ -146,6 +172,21 @@ absl::StatusOr<std::vector<Recording>> ListRecordings(const std::string& home) {
   std::stable_sort(recordings.begin(), recordings.end(),
                    [](const Recording& a, const Recording& b) { return a.modified_ns > b.modified_ns; });
   return recordings;
+}
+
+std::vector<Recording> ListRemnants(const std::string& home) {
+  std::vector<Recording> remnants;
+  for (const fs::path& path : Entries(home)) {
+    // "<capture>.<pid>.tmp"
+    const fs::path with_pid = path.stem();
+    const fs::path capture = with_pid.stem();
+    const bool is_ours = path.extension() == ".tmp" && with_pid.has_extension() &&
+                         IsDatedName(capture.stem().string()) && capture.extension() == capture::kCaptureFileSuffix &&
+                         IsRegularFile(path);
+    if (!is_ours || IsAlive(with_pid.extension().string().substr(1))) continue;
+    if (std::optional<Recording> remnant = StatRecording(path)) remnants.push_back(*std::move(remnant));
+  }
+  return remnants;
 }
 
 std::vector<std::string> SpoolFiles(const std::string& folder) {

@@ -33,8 +33,12 @@ struct Recording {
   int64_t modified_ns = 0;  // CLOCK_REALTIME
 };
 
-// Newest first; ties by path. A home that does not exist is empty. Errors: the environment's, if it cannot be read.
+// What bears our names and is no link, newest first; ties by path. A home that does not exist is empty. Errors: the
+// environment's, if it cannot be read.
 absl::StatusOr<std::vector<Recording>> ListRecordings(const std::string& home);
+
+// Captures half written by processes that are gone.
+std::vector<Recording> ListRemnants(const std::string& home);
 
 // Spool files (*.spool) below `folder`, sorted.
 std::vector<std::string> SpoolFiles(const std::string& folder);

@@ -4,9 +4,11 @@
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
+#include <cerrno>
 #include <filesystem>
 #include <memory>
 #include <optional>
+#include <utility>
 
 #include "base/clock.h"
 #include "base/status_macros.h"
@@ -20,7 +22,8 @@ namespace {
 
 constexpr char kDetails[] =
     R"help(Removes captures from the home, and spools that no capture was made of, by the limits given; at least
-one is needed, and what breaks any of them goes, oldest first. Spools of running programs stay.
+one is needed, and what breaks any of them goes, oldest first; captures left half written go too.
+Spools of running programs stay, and so does what bears other names.
 Without --yes it asks on a terminal and refuses elsewhere.
 
 Examples:
@@ -98,18 +101,36 @@ absl::StatusOr<bool> MayRemove(const PruneOptions& options, const std::string& s
   return answer == "y" || answer == "Y" || answer == "yes";
 }
 
-absl::Status Remove(const Recording& recording) {
-  std::error_code error;
-  std::filesystem::remove_all(recording.path, error);
-  if (!error) return absl::OkStatus();
-  return absl::ErrnoToStatus(error.value(), fmt::format("removing '{}'", recording.path));
+absl::Status RemoveFile(const std::string& path) {
+  if (unlink(path.c_str()) == 0 || errno == ENOENT) return absl::OkStatus();
+  return absl::ErrnoToStatus(errno, fmt::format("removing '{}'", path));
+}
+
+// Of a folder of spools only the spools, and itself if nothing else is in it. False: the folder stays.
+absl::StatusOr<bool> Remove(const Recording& recording, Console& console) {
+  if (!recording.is_spool) {
+    SH_RETURN_IF_ERROR(RemoveFile(recording.path));
+    return true;
+  }
+  for (const std::string& spool : SpoolFiles(recording.path)) {
+    std::error_code error;
+    const bool is_file = std::filesystem::is_regular_file(std::filesystem::symlink_status(spool, error));
+    if (is_file) SH_RETURN_IF_ERROR(RemoveFile(spool));
+  }
+  if (rmdir(recording.path.c_str()) == 0 || errno == ENOENT) return true;
+  if (errno != ENOTEMPTY && errno != EEXIST) {
+    return absl::ErrnoToStatus(errno, fmt::format("removing '{}'", recording.path));
+  }
+  console.Note(fmt::format("{} stays: it holds more than spools", recording.path));
+  return false;
 }
 
 absl::StatusOr<int> RunPruneCommand(const PruneOptions& options, CommandContext& context) {
   Console& console = context.console;
   SH_ASSIGN_OR_RETURN(const Limits limits, LimitsOf(options));
   SH_ASSIGN_OR_RETURN(const std::vector<Recording> recordings, ListRecordings(HomeFolder()));
-  const std::vector<Recording> selected = Select(recordings, limits);
+  std::vector<Recording> selected = Select(recordings, limits);
+  for (Recording& remnant : ListRemnants(HomeFolder())) selected.push_back(std::move(remnant));
   uint64_t bytes = 0;
   for (const Recording& recording : selected) bytes += recording.bytes;
   const std::string summary =
@@ -126,8 +147,8 @@ absl::StatusOr<int> RunPruneCommand(const PruneOptions& options, CommandContext&
   }
   for (const Recording& recording : selected) {
     SH_RETURN_IF_ERROR(CheckInterrupt());
-    SH_RETURN_IF_ERROR(Remove(recording));
-    console.Out(recording.path + "\n");
+    SH_ASSIGN_OR_RETURN(const bool is_removed, Remove(recording, console));
+    if (is_removed) console.Out(recording.path + "\n");
   }
   console.Note("removed " + summary);
   return kExitFine;
