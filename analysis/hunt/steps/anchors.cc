@@ -218,7 +218,7 @@ const Candidate* ChooseStep(const std::vector<Candidate>& candidates) {
   // The same step, cut elsewhere: most whole steps, then the earliest.
   for (const Candidate& candidate : candidates) {
     const int64_t difference = std::abs(candidate.period() - chosen->period());
-    if (difference * 50 > chosen->period() || candidate.ExplainedRatio() < chosen->ExplainedRatio() - 0.005) continue;
+    if (difference * 50 > chosen->period() || candidate.ExplainedRatio() < chosen->ExplainedRatio() - 0.03) continue;
     if (std::tuple(-candidate.same_count, candidate.first) < std::tuple(-chosen->same_count, chosen->first)) {
       chosen = &candidate;
     }
