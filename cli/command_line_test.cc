@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <nlohmann/json.hpp>
 
+#include "base/sqlite/sqlite.h"
 #include "base/testing/golden.h"
 #include "base/testing/subprocess.h"
 #include "base/testing/temp_dir.h"
@@ -245,6 +246,19 @@ TEST_F(CommandLineTest, CapturesListsWhatTheHomeHolds) {
       EXPECT_FALSE(entry["problem"].is_null());
     }
   }
+}
+
+TEST_F(CommandLineTest, CapturesSaysWhatIsWrongWithAFile) {
+  AddCapture("aaaa0000-0000-4000-8000-000000000001", 41);
+  const std::string path = home_ + "/20260101-000000-aaaa0000-0000-4000-8000-000000000001.stallhound";
+  {
+    auto writer = OpenSqlite(path, SQLITE_OPEN_READWRITE);
+    ASSERT_TRUE(ExecuteSql(writer->get(), "INSERT INTO loss VALUES (-1, 1, 0, 0, 1, NULL)").ok());
+  }
+  const SubprocessResult table = Run({"captures"});
+  EXPECT_EQ(table.exit_code, 0) << table.err;
+  EXPECT_THAT(table.out, HasSubstr("loss.counter is -1"));
+  EXPECT_EQ(Run({"counts", path}).exit_code, 3);
 }
 
 TEST_F(CommandLineTest, PruneKeepsWhatItShould) {

@@ -7,6 +7,7 @@
 #include "base/sqlite/sqlite.h"
 #include "base/status_macros.h"
 #include "base/units.h"
+#include "capture/enum_names.h"
 #include "capture/file/capture_file.h"
 #include "capture/file/table_sql.h"
 
@@ -17,23 +18,6 @@ namespace {
 constexpr size_t kSqliteHeaderBytes = 100;
 constexpr size_t kApplicationIdOffset = 68;
 
-template <typename T>
-void ReadColumn(sqlite3_stmt* statement, int column, T& value) {
-  if constexpr (std::is_same_v<T, double>) {
-    value = sqlite3_column_double(statement, column);
-  } else {
-    value = static_cast<T>(sqlite3_column_int64(statement, column));
-  }
-}
-template <typename T>
-void ReadColumn(sqlite3_stmt* statement, int column, std::optional<T>& value) {
-  if (sqlite3_column_type(statement, column) == SQLITE_NULL) {
-    value.reset();
-  } else {
-    ReadColumn(statement, column, value.emplace());
-  }
-}
-
 std::vector<std::string> Split(std::string_view text, char separator) {
   std::vector<std::string> parts;
   while (!text.empty()) {
@@ -43,6 +27,14 @@ std::vector<std::string> Split(std::string_view text, char separator) {
   }
   return parts;
 }
+
+// One column of the row that a statement stands at.
+struct Cell {
+  sqlite3_stmt* statement;
+  int column;
+  const char* table;
+  const char* name;
+};
 
 class CaptureFileReader : public CaptureReader {
  public:
@@ -77,8 +69,7 @@ class CaptureFileReader : public CaptureReader {
       int column = 0;
       absl::Status bad;
       Row::ForEachColumn(row, [&](const char* name, auto& value) {
-        ReadColumn(select.get(), column++, value);
-        if (bad.ok()) bad = CheckStrings(Row::kTable, name, value);
+        if (bad.ok()) bad = ReadColumn({select.get(), column++, Row::kTable, name}, value);
       });
       SH_RETURN_IF_ERROR(bad);
       batch.Append(row);
@@ -94,17 +85,41 @@ class CaptureFileReader : public CaptureReader {
   }
 
   template <typename T>
-  absl::Status CheckStrings(const char*, const char*, const T&) const {
+  absl::Status ReadColumn(const Cell& cell, T& value) const {
+    if constexpr (std::is_same_v<T, double>) {
+      value = sqlite3_column_double(cell.statement, cell.column);
+      return absl::OkStatus();
+    }
+    const int64_t stored = sqlite3_column_int64(cell.statement, cell.column);
+    if constexpr (std::is_enum_v<T>) SH_RETURN_IF_ERROR(CheckEnum<T>(cell, stored));
+    value = static_cast<T>(stored);
     return absl::OkStatus();
   }
-  absl::Status CheckStrings(const char* table, const char* column, const StringId& id) const {
-    if (static_cast<size_t>(id) < strings_.size()) return absl::OkStatus();
-    return absl::DataLossError(
-        fmt::format("reading {}: {}.{} refers to string {}, but the file holds {} strings; the file is damaged", path_,
-                    table, column, static_cast<uint32_t>(id), strings_.size()));
+  template <typename T>
+  absl::Status ReadColumn(const Cell& cell, std::optional<T>& value) const {
+    if (sqlite3_column_type(cell.statement, cell.column) != SQLITE_NULL) return ReadColumn(cell, value.emplace());
+    value.reset();
+    return absl::OkStatus();
   }
-  absl::Status CheckStrings(const char* table, const char* column, const std::optional<StringId>& id) const {
-    return id.has_value() ? CheckStrings(table, column, *id) : absl::OkStatus();
+
+  template <typename Enum>
+  absl::Status CheckEnum(const Cell& cell, int64_t stored) const {
+    constexpr bool kIsString = std::is_same_v<Enum, StringId>;
+    size_t count;
+    if constexpr (kIsString) {
+      count = strings_.size();
+    } else {
+      count = EnumNames<Enum>().size();
+    }
+    if (stored >= 0 && static_cast<uint64_t>(stored) < count) return absl::OkStatus();
+    const std::string object = fmt::format("reading {}: {}.{}", path_, cell.table, cell.name);
+    return absl::DataLossError(
+        kIsString
+            ? fmt::format("{} refers to string {}, but the file holds {} strings; the file is damaged", object, stored,
+                          count)
+            : fmt::format("{} is {}, but this stallhound knows the values 0 to {}; the file is damaged, or of a newer "
+                          "stallhound",
+                          object, stored, count - 1));
   }
 
   absl::Status LoadStrings() {

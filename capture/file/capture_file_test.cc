@@ -189,6 +189,25 @@ TEST_F(CaptureFileTest, AStringOutsideTheTableIsDataLoss) {
   EXPECT_EQ((*reader)->Read(AllTables(), ignore).code(), absl::StatusCode::kDataLoss);
 }
 
+TEST_F(CaptureFileTest, AnEnumerationOutsideItsRangeIsDataLoss) {
+  const std::string path = Path("a.stallhound");
+  for (const char* value : {"-1", "255", "65536", "9223372036854775807"}) {
+    for (const char* target : {"loss SET counter", "host_call SET layer", "copy SET source_kind"}) {
+      ASSERT_TRUE(WriteCaptureFile(capture_, path).ok());
+      {
+        auto connection = OpenSqlite(path, SQLITE_OPEN_READWRITE);
+        ASSERT_TRUE(ExecuteSql(connection->get(), std::string("UPDATE ") + target + " = " + value).ok());
+      }
+      auto reader = OpenCaptureFile(path);
+      ASSERT_TRUE(reader.ok());
+      CaptureVisitor ignore;
+      const absl::Status status = (*reader)->Read(AllTables(), ignore);
+      EXPECT_EQ(status.code(), absl::StatusCode::kDataLoss) << target << value;
+      EXPECT_NE(status.message().find(std::string(" is ") + value + ","), absl::string_view::npos) << status;
+    }
+  }
+}
+
 TEST_F(CaptureFileTest, AMissingFolderIsAnErrorThatNamesThePath) {
   const absl::Status status = WriteCaptureFile(capture_, "/nonexistent/a.stallhound");
   EXPECT_FALSE(status.ok());
