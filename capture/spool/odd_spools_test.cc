@@ -4,6 +4,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include <filesystem>
 #include <string>
 #include <vector>
 
@@ -324,6 +325,20 @@ TEST_F(OddSpoolTest, AStumpInTheFolderDoesNotHideTheOthers) {
   ASSERT_FALSE((*reader)->info().notes.empty());
   EXPECT_NE((*reader)->info().notes.back().find("stallhound-1-dead.spool"), std::string::npos);
   EXPECT_FALSE(OpenSpools({temp_.path(), temp_.File("stallhound-1-dead.spool")}).ok()) << "named";
+}
+
+TEST_F(OddSpoolTest, OneRecordingGivenTwiceIsRefused) {
+  Write(Call(kSyncCbid, 1, 100, 130));
+  writer_.Close();
+  const std::string copy = temp_.File("copy.spool");
+  std::filesystem::copy_file(writer_.path(), copy);
+  for (const auto& paths : {std::vector<std::string>{writer_.path(), writer_.path()},
+                            std::vector<std::string>{writer_.path(), copy}, std::vector<std::string>{temp_.path()}}) {
+    const absl::Status status = OpenSpools(paths).status();
+    EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument);
+    EXPECT_NE(status.message().find(writer_.path()), std::string::npos) << status;
+    EXPECT_NE(status.message().find(paths.back()), std::string::npos) << status;
+  }
 }
 
 RangeRecord Range(int64_t time_ns, RangeEvent event, uint32_t thread = 1, uint32_t domain = 0, uint64_t id = 0) {

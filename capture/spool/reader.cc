@@ -8,6 +8,7 @@
 #include <cstring>
 #include <filesystem>
 #include <fstream>
+#include <map>
 
 #include "base/status_macros.h"
 #include "capture/spool/dimensions.h"
@@ -225,9 +226,19 @@ struct OpenedSpools {
 absl::StatusOr<OpenedSpools> OpenFiles(const std::vector<SpoolPath>& files) {
   OpenedSpools opened;
   absl::Status first_error;
+  std::map<std::string_view, std::string_view> path_of_uuid;
   for (const SpoolPath& file : files) {
     auto spool = ProcessSpool::Open(file.path);
     if (spool.ok()) {
+      const FileHeader& header = (*spool)->header();
+      const std::string_view uuid(reinterpret_cast<const char*>(header.uuid), sizeof header.uuid);
+      const auto [first, is_new] = path_of_uuid.try_emplace(uuid, file.path);
+      if (!is_new) {
+        return absl::InvalidArgumentError(
+            fmt::format("reading the spools {} and {}: both are the same recording of process {}, which would count "
+                        "twice; give only one of them",
+                        first->second, file.path, header.pid));
+      }
       opened.spools.push_back(*std::move(spool));
       continue;
     }
