@@ -26,10 +26,12 @@ using WriteProgress = std::function<bool(uint64_t row_count)>;
 absl::Status WriteCaptureFile(CaptureReader& reader, const std::string& path, const WriteProgress& progress = {});
 
 // Opens a capture for reading; strings are loaded, rows are streamed by Read. Errors: NotFound, InvalidArgument (no
-// SQLite file, no capture), FailedPrecondition (written by a newer version), DataLoss (damaged).
+// SQLite file, no capture), FailedPrecondition (written by a newer version; no regular file; changes in a -wal or
+// -journal beside it), DataLoss (damaged; Read: a value outside its enumeration). Leaves no file beside it.
 absl::StatusOr<std::unique_ptr<CaptureReader>> OpenCaptureFile(const std::string& path);
 
-// True if the file starts as a SQLite database marked as a capture. False if it can't be read.
+// True if the file starts as a SQLite database marked as a capture. False if it can't be read or
+// is no regular file.
 bool IsCaptureFile(const std::string& path);
 
 }  // namespace stallhound::capture

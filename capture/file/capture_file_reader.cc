@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <filesystem>
 #include <fstream>
 #include <type_traits>
 
@@ -8,6 +9,7 @@
 #include "base/status_macros.h"
 #include "base/units.h"
 #include "capture/enum_names.h"
+#include "capture/file/attach.h"
 #include "capture/file/capture_file.h"
 #include "capture/file/table_sql.h"
 
@@ -176,15 +178,12 @@ class CaptureFileReader : public CaptureReader {
   StringTable strings_;
 };
 
-absl::StatusOr<int64_t> ReadPragma(sqlite3* connection, const char* name, const std::string& path) {
-  SH_ASSIGN_OR_RETURN(SqliteStatement statement, PrepareSql(connection, fmt::format("PRAGMA {}", name)));
-  if (sqlite3_step(statement.get()) != SQLITE_ROW) return SqliteError(connection, "reading", path);
-  return sqlite3_column_int64(statement.get(), 0);
-}
-
 }  // namespace
 
 bool IsCaptureFile(const std::string& path) {
+  // Opening a FIFO would wait for its writer.
+  std::error_code error;
+  if (!std::filesystem::is_regular_file(path, error)) return false;
   std::ifstream file(path, std::ios::binary);
   char head[kSqliteHeaderBytes];
   if (!file.read(head, sizeof head) || std::string_view(head, 15) != "SQLite format 3") return false;
@@ -194,19 +193,9 @@ bool IsCaptureFile(const std::string& path) {
 }
 
 absl::StatusOr<std::unique_ptr<CaptureReader>> OpenCaptureFile(const std::string& path) {
-  SH_ASSIGN_OR_RETURN(SqliteConnection connection, OpenSqlite(path, SQLITE_OPEN_READONLY));
-  SH_ASSIGN_OR_RETURN(const int64_t application, ReadPragma(connection.get(), "application_id", path));
-  if (application != kCaptureApplicationId) {
-    return absl::InvalidArgumentError(fmt::format(
-        "opening {}: a SQLite database, but not a capture (application id {}); `stallhound import` reads other formats",
-        path, application));
-  }
-  SH_ASSIGN_OR_RETURN(const int64_t version, ReadPragma(connection.get(), "user_version", path));
-  if (version > kCaptureSchemaVersion) {
-    return absl::FailedPreconditionError(fmt::format(
-        "opening {}: schema version {} is newer than {}, the newest this stallhound reads; update stallhound", path,
-        version, kCaptureSchemaVersion));
-  }
+  SH_ASSIGN_OR_RETURN(const std::string uri, CaptureUri(path));
+  SH_ASSIGN_OR_RETURN(SqliteConnection connection, OpenSqlite(uri, SQLITE_OPEN_READONLY | SQLITE_OPEN_URI));
+  SH_RETURN_IF_ERROR(CheckCapture(connection.get(), "main", path));
   auto reader = std::make_unique<CaptureFileReader>(std::move(connection), path);
   SH_RETURN_IF_ERROR(reader->Load());
   return reader;

@@ -1,6 +1,7 @@
 #include "capture/file/capture_file.h"
 
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 
 #include <filesystem>
 #include <fstream>
@@ -160,6 +161,34 @@ TEST_F(CaptureFileTest, RefusesANewerSchema) {
   const absl::Status status = OpenCaptureFile(path).status();
   EXPECT_EQ(status.code(), absl::StatusCode::kFailedPrecondition);
   EXPECT_NE(status.message().find("999"), absl::string_view::npos);
+}
+
+TEST_F(CaptureFileTest, ChangesInAWriteAheadLogAreNotOverlooked) {
+  const std::string path = Path("a.stallhound");
+  ASSERT_TRUE(WriteCaptureFile(capture_, path).ok());
+  {
+    auto writer = OpenSqlite(path, SQLITE_OPEN_READWRITE);
+    ASSERT_TRUE(ExecuteSql(writer->get(), "PRAGMA journal_mode = WAL; DELETE FROM kernel").ok());
+    const absl::Status status = OpenCaptureFile(path).status();
+    EXPECT_EQ(status.code(), absl::StatusCode::kFailedPrecondition);
+    EXPECT_NE(status.message().find("a.stallhound-wal"), absl::string_view::npos) << status;
+    EXPECT_NE(status.message().find("PRAGMA journal_mode = DELETE"), absl::string_view::npos) << status;
+  }
+  ASSERT_FALSE(std::filesystem::exists(path + "-wal")) << "closing folded it in";
+  auto reader = OpenCaptureFile(path);
+  ASSERT_TRUE(reader.ok()) << reader.status();
+  EXPECT_EQ(DumpOf(**reader).find("kernel:"), std::string::npos);
+  EXPECT_FALSE(std::filesystem::exists(path + "-wal"));
+  EXPECT_FALSE(std::filesystem::exists(path + "-shm"));
+}
+
+TEST_F(CaptureFileTest, AFifoIsNoCaptureAndIsNotWaitedFor) {
+  const std::string fifo = Path("fifo.stallhound");
+  ASSERT_EQ(mkfifo(fifo.c_str(), 0600), 0);
+  EXPECT_FALSE(IsCaptureFile(fifo));
+  const absl::Status status = OpenCaptureFile(fifo).status();
+  EXPECT_EQ(status.code(), absl::StatusCode::kFailedPrecondition);
+  EXPECT_NE(status.message().find("not a regular file"), absl::string_view::npos) << status;
 }
 
 TEST_F(CaptureFileTest, ATruncatedFileIsAnErrorNeverACrash) {

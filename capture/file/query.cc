@@ -1,14 +1,11 @@
 #include "capture/file/query.h"
 
-#include <absl/strings/ascii.h>
 #include <fmt/format.h>
 #include <sqlite3.h>
-#include <unistd.h>
-
-#include <filesystem>
 
 #include "base/sqlite/sqlite.h"
 #include "base/status_macros.h"
+#include "capture/file/attach.h"
 #include "capture/file/capture_file.h"
 
 namespace stallhound::capture {
@@ -17,31 +14,17 @@ namespace {
 constexpr int kStepsBetweenStopChecks = 4096;
 constexpr int64_t kHeapLimitBytes = int64_t{256} << 20;
 
-// SQLite's file URIs: what would end the path is escaped.
-std::string FileUri(const std::string& path) {
-  std::string uri = "file:";
-  for (const char c : std::filesystem::absolute(path).string()) {
-    if (absl::ascii_isalnum(static_cast<unsigned char>(c)) || c == '/' || c == '.' || c == '-' || c == '_') {
-      uri += c;
-    } else {
-      uri += fmt::format("%{:02X}", static_cast<unsigned char>(c));
-    }
-  }
-  return uri + "?mode=ro&immutable=1";
-}
-
 absl::Status Attach(sqlite3* connection, const std::string& path, size_t number) {
-  if (access(path.c_str(), R_OK) != 0) return absl::ErrnoToStatus(errno, fmt::format("opening the capture '{}'", path));
+  SH_ASSIGN_OR_RETURN(const std::string uri, CaptureUri(path));
   if (!IsCaptureFile(path)) {
     return absl::InvalidArgumentError(fmt::format(
         "querying '{}': not a capture file (files of other tools become one by `stallhound import`)", path));
   }
-  SH_ASSIGN_OR_RETURN(SqliteStatement statement,
-                      PrepareSql(connection, fmt::format("ATTACH DATABASE ?1 AS c{}", number)));
-  const std::string uri = FileUri(path);
+  const std::string schema = fmt::format("c{}", number);
+  SH_ASSIGN_OR_RETURN(SqliteStatement statement, PrepareSql(connection, "ATTACH DATABASE ?1 AS " + schema));
   sqlite3_bind_text(statement.get(), 1, uri.data(), static_cast<int>(uri.size()), SQLITE_TRANSIENT);
   if (sqlite3_step(statement.get()) != SQLITE_DONE) return SqliteError(connection, "attaching", path);
-  return absl::OkStatus();
+  return CheckCapture(connection, schema, path);
 }
 
 // `name` is the function's, for SQLITE_FUNCTION.

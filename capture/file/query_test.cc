@@ -3,10 +3,12 @@
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 
 #include <filesystem>
 
 #include "base/file.h"
+#include "base/sqlite/sqlite.h"
 #include "base/testing/temp_dir.h"
 #include "capture/file/capture_file.h"
 #include "capture/testing/memory_capture.h"
@@ -152,6 +154,30 @@ TEST_F(QueryTest, BadSqlAndBadFilesAreErrors) {
   EXPECT_EQ(RunQuery({"SELECT 1", {text}, {}}, result).code(), absl::StatusCode::kInvalidArgument);
   const std::vector<std::string> many(kMaxQueryCaptures + 1, first_);
   EXPECT_EQ(RunQuery({"SELECT 1", many, {}}, result).code(), absl::StatusCode::kInvalidArgument);
+}
+
+TEST_F(QueryTest, RefusesWhatTheReaderRefuses) {
+  {
+    auto writer = OpenSqlite(first_, SQLITE_OPEN_READWRITE);
+    ASSERT_TRUE(ExecuteSql(writer->get(), "PRAGMA journal_mode = WAL; DELETE FROM process").ok());
+    const absl::Status changed = Run("SELECT count(*) FROM process");
+    EXPECT_EQ(changed.code(), absl::StatusCode::kFailedPrecondition);
+    EXPECT_EQ(changed, OpenCaptureFile(first_).status());
+  }
+  ASSERT_TRUE(Run("SELECT count(*) FROM process").ok());
+  EXPECT_THAT(result_.rows, ElementsAre("0"));
+  EXPECT_FALSE(std::filesystem::exists(first_ + "-wal"));
+  EXPECT_FALSE(std::filesystem::exists(first_ + "-shm"));
+  {
+    auto writer = OpenSqlite(second_, SQLITE_OPEN_READWRITE);
+    ASSERT_TRUE(ExecuteSql(writer->get(), "PRAGMA user_version = 99").ok());
+  }
+  const absl::Status newer = Run("SELECT 1");
+  EXPECT_THAT(std::string(newer.message()), HasSubstr("schema version 99 is newer"));
+  EXPECT_EQ(newer, OpenCaptureFile(second_).status());
+  second_ = folder_.File("fifo");
+  ASSERT_EQ(mkfifo(second_.c_str(), 0600), 0);
+  EXPECT_THAT(std::string(Run("SELECT 1").message()), HasSubstr("not a regular file"));
 }
 
 TEST_F(QueryTest, StopsWhenAskedAndWhenTheVisitorHasEnough) {
