@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <filesystem>
@@ -339,6 +340,15 @@ TEST_F(OddSpoolTest, OneRecordingGivenTwiceIsRefused) {
     EXPECT_NE(status.message().find(writer_.path()), std::string::npos) << status;
     EXPECT_NE(status.message().find(paths.back()), std::string::npos) << status;
   }
+}
+
+TEST_F(OddSpoolTest, AFifoIsNoSpoolAndIsNotWaitedFor) {
+  const std::string fifo = temp_.File("fifo.spool");
+  ASSERT_EQ(mkfifo(fifo.c_str(), 0600), 0);
+  EXPECT_FALSE(IsSpool(fifo));
+  const absl::Status status = OpenSpools({fifo}).status();
+  EXPECT_EQ(status.code(), absl::StatusCode::kFailedPrecondition);
+  EXPECT_NE(status.message().find("not a regular file"), std::string::npos) << status;
 }
 
 RangeRecord Range(int64_t time_ns, RangeEvent event, uint32_t thread = 1, uint32_t domain = 0, uint64_t id = 0) {

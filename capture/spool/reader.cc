@@ -263,6 +263,9 @@ absl::StatusOr<std::unique_ptr<CaptureReader>> OpenSpools(absl::Span<const std::
 }
 
 bool IsSpool(const std::string& path) {
+  // Opening a FIFO would wait for its writer.
+  std::error_code error;
+  if (!std::filesystem::is_regular_file(path, error)) return false;
   char magic[sizeof spool::kFileMagic] = {};
   std::ifstream file(path, std::ios::binary);
   return file.read(magic, sizeof magic) && std::memcmp(magic, spool::kFileMagic, sizeof magic) == 0;

@@ -14,6 +14,11 @@
 namespace stallhound::capture::spool {
 
 absl::StatusOr<std::unique_ptr<SpoolFileReader>> SpoolFileReader::Open(const std::string& path) {
+  // Before opening, which would wait for the writer of a FIFO.
+  struct stat status {};
+  if (stat(path.c_str(), &status) == 0 && !S_ISREG(status.st_mode)) {
+    return absl::FailedPreconditionError(fmt::format("opening spool {}: not a regular file", path));
+  }
   const int fd = open(path.c_str(), O_RDONLY | O_CLOEXEC);
   if (fd < 0) return absl::ErrnoToStatus(errno, fmt::format("opening spool {}", path));
   auto reader = std::unique_ptr<SpoolFileReader>(new SpoolFileReader(path, fd));
