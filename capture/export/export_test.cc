@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <map>
+#include <set>
 #include <variant>
 
 #include "capture/export/lanes.h"
@@ -274,11 +275,50 @@ TEST_F(ExportTest, ChromeJsonHasTheCategoriesOfKineto) {
   EXPECT_THAT(
       json,
       HasSubstr(
-          R"json("name":"Memcpy DtoH (Device -> Pageable)","pid":1,"tid":7,"cat":"gpu_memcpy","ts":9,"dur":0.5)json"));
+          R"json("name":"Memcpy DtoH (Device -> Pageable)","pid":1,"tid":10000000,"cat":"gpu_memcpy","ts":9,"dur":0.5)json"));
   EXPECT_THAT(json, HasSubstr(R"("name":"add, \"fast\"")"));
   EXPECT_THAT(json, HasSubstr(R"("ph":"s","name":"ac2g")"));
   EXPECT_THAT(json, HasSubstr(R"("ph":"f","name":"ac2g")"));
   EXPECT_THAT(json, ::testing::EndsWith("]}"));
+}
+
+// Occurrences of `before` with the number that follows each.
+std::multiset<std::string> NumbersBehind(const std::string& text, const std::string& before) {
+  std::multiset<std::string> numbers;
+  for (size_t at = text.find(before); at != std::string::npos; at = text.find(before, at + 1)) {
+    const size_t start = at + before.size();
+    numbers.insert(text.substr(start, text.find_first_not_of("0123456789", start) - start));
+  }
+  return numbers;
+}
+
+TEST_F(ExportTest, ChromeJsonHasATidForEveryTrack) {
+  AddStep(1000, 50);
+  capture_.Add(RangeRow{.start_ns = 2000, .end_ns = 3000, .name = capture_.Intern("ends inside the launch")});
+  capture_.Add(MemsetRow{.start_ns = 4500, .end_ns = 9200, .device_id = 1, .stream_id = 7, .bytes = 8});
+  const std::string json = Write({.format = ExportFormat::kChrome});
+  const auto host = NumbersBehind(json, R"("name":"thread_name","pid":4711,"tid":)");
+  EXPECT_EQ(host.size(), 2u) << "calls and ranges";
+  EXPECT_EQ(std::set<std::string>(host.begin(), host.end()).size(), host.size());
+  EXPECT_EQ(host.count("4712"), 1u) << "calls keep their thread's";
+  const auto gpu = NumbersBehind(json, R"("name":"thread_name","pid":1,"tid":)");
+  EXPECT_EQ(gpu.size(), 3u) << "kernels, copies, memsets";
+  EXPECT_EQ(std::set<std::string>(gpu.begin(), gpu.end()).size(), gpu.size());
+  EXPECT_EQ(gpu.count("7"), 1u) << "kernels keep their stream's";
+}
+
+TEST_F(ExportTest, ACallInsideAnotherBeginsNoFlow) {
+  AddStep(1000, 50);
+  capture_.Add(HostCallRow{.start_ns = 1200,
+                           .end_ns = 1800,
+                           .api = capture_.Intern("cuLaunchKernel"),
+                           .api_class = ApiClass::kKernelLaunch,
+                           .layer = ApiLayer::kDriver,
+                           .is_nested = true,
+                           .correlation_id = 50});
+  const std::string json = Write({.format = ExportFormat::kChrome});
+  EXPECT_EQ(NumbersBehind(json, R"("ph":"s","name":"ac2g","pid":)").size(), 1u);
+  EXPECT_EQ(NumbersBehind(json, R"("ph":"f","name":"ac2g","pid":)").size(), 1u);
 }
 
 TEST_F(ExportTest, CsvIsOneLineASlice) {

@@ -124,7 +124,9 @@ absl::Status Timeline::On(const HostCallBatch& batch) {
                 .category = batch.layer[i] == ApiLayer::kRuntime ? "cuda_runtime" : "cuda_driver"};
     if (batch.correlation_id[i]) {
       arguments.push_back({"correlation", static_cast<int64_t>(*batch.correlation_id[i])});
-      if (HasWork(batch.api_class[i])) slice.flow_id = FlowId(batch.process_id[i], *batch.correlation_id[i]);
+      // A call inside another has its correlation id: the arrow begins at the outer one.
+      if (HasWork(batch.api_class[i]) && !batch.is_nested[i])
+        slice.flow_id = FlowId(batch.process_id[i], *batch.correlation_id[i]);
     }
     if (batch.return_value[i] && *batch.return_value[i] != 0) arguments.push_back({"result", *batch.return_value[i]});
     if (batch.bytes[i]) arguments.push_back({"bytes", static_cast<int64_t>(*batch.bytes[i])});

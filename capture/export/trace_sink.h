@@ -22,7 +22,7 @@ struct Track {
   std::string name;
   std::optional<TrackId> parent;  // nullopt: a group (a process, a GPU) of other tracks
   int64_t pid = 0;                // of the group: process, or device
-  int64_t tid = 0;                // of the track in its group: thread, or stream
+  int64_t tid = 0;                // unique in the group: thread or stream, else a number made up
   bool is_process = false;        // a group that is a process, not a GPU
 };
 

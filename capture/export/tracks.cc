@@ -87,6 +87,25 @@ absl::StatusOr<TrackId> TrackTable::GroupTrack(Group group, uint32_t id) {
   return it->second;
 }
 
+// Formats with one track a thread draw what shares a tid as one call stack: every track has a tid of its own. Calls and
+// kernels keep that of their thread and stream; the others are numbered behind what Linux gives.
+int64_t TrackTable::NewTid(const TrackKey& key, size_t lane, int64_t pid) {
+  constexpr int64_t kFirstMadeTid = 10'000'000;
+  const auto& [group, group_id, id, content] = key;
+  const bool is_main =
+      lane == 0 && (content == Content::kCalls || content == Content::kKernels || content == Content::kExtra);
+  if (is_main) {
+    const auto thread = threads_.find(id);
+    const int64_t tid = group == Group::kProcess && thread != threads_.end() ? thread->second.tid : id;
+    if (tids_.insert({pid, tid}).second) return tid;
+  }
+  int64_t tid;
+  do {
+    tid = kFirstMadeTid + made_tid_count_++;
+  } while (!tids_.insert({pid, tid}).second);
+  return tid;
+}
+
 absl::StatusOr<TrackId> TrackTable::NewTrack(const TrackKey& key, size_t lane) {
   const auto& [group, group_id, id, content] = key;
   Track track;
@@ -94,17 +113,11 @@ absl::StatusOr<TrackId> TrackTable::NewTrack(const TrackKey& key, size_t lane) {
   track.name = TrackName(key, lane);
   if (group == Group::kProcess) {
     const auto process = processes_.find(group_id);
-    const auto thread = threads_.find(id);
     track.pid = process != processes_.end() ? process->second.pid : group_id;
-    track.tid = thread != threads_.end() ? thread->second.tid : id;
   } else {
     track.pid = group == Group::kDevice ? group_id : -1;
-    track.tid = id;
   }
-  // Formats with one track a thread number the others behind it.
-  constexpr int64_t kLaneStep = 1'000'000;
-  const bool is_apart = content == Content::kFreeRanges || content == Content::kOverheads || content == Content::kGaps;
-  track.tid += kLaneStep * static_cast<int64_t>(lane + (is_apart ? static_cast<size_t>(content) * 100 : 0));
+  track.tid = NewTid(key, lane, track.pid);
   const TrackId track_id = track_count_++;
   SH_RETURN_IF_ERROR(sink_.AddTrack(track_id, track));
   return track_id;

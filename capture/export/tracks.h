@@ -8,6 +8,7 @@
 
 #include <cstdint>
 #include <map>
+#include <set>
 #include <string>
 #include <tuple>
 #include <utility>
@@ -61,6 +62,7 @@ class TrackTable {
 
   absl::StatusOr<TrackId> NewTrack(const TrackKey& key, size_t lane);
   absl::StatusOr<TrackId> GroupTrack(Group group, uint32_t id);
+  int64_t NewTid(const TrackKey& key, size_t lane, int64_t pid);
   std::string TrackName(const TrackKey& key, size_t lane) const;
 
   const StringTable& strings_;
@@ -68,6 +70,8 @@ class TrackTable {
   TraceSink& sink_;
   int64_t slice_count_ = 0;
   TrackId track_count_ = 0;
+  int64_t made_tid_count_ = 0;
+  std::set<std::pair<int64_t, int64_t>> tids_;  // (pid, tid) of the tracks
   std::map<TrackKey, TrackState> tracks_;
   std::map<std::pair<Group, uint32_t>, TrackId> groups_;
   absl::flat_hash_map<uint32_t, ProcessRow> processes_;
