@@ -442,6 +442,17 @@ TEST(KinetoDocumentTest, TruncatedFilesNeedPartial) {
   EXPECT_EQ(packed_partial.Loss("truncated-file"), 1);
 }
 
+TEST(KinetoDocumentTest, DataBehindTheDocumentIsSaid) {
+  const std::string text = Trace({Kernel("a", "\"ts\":1,\"dur\":1", 1)});
+  EXPECT_EQ(Read(text + "\n").Loss("forgiven-json"), 0);
+  for (const std::string& tail : {text, std::string("garbage [[[")}) {
+    const Imported imported = Read(text + tail);
+    EXPECT_EQ(imported.counts.kernels, 1);
+    EXPECT_EQ(imported.Loss("forgiven-json"), 1);
+    EXPECT_TRUE(imported.HasNote("goes on for " + std::to_string(tail.size()) + " bytes"));
+  }
+}
+
 TEST(KinetoDocumentTest, KeysAfterTheEvents) {
   const Imported imported = Read(Trace(
       {Kernel("a", "\"ts\":1,\"dur\":1", 1), Call("cudaFree", "\"ts\":0,\"dur\":1", 2)}, "",

@@ -146,7 +146,18 @@ absl::StatusOr<JsonPiece> JsonSplitter::Next() {
 JsonPiece JsonSplitter::Finish() {
   state_ = State::kDone;
   if (!stats_.read_error.ok()) stats_.truncated = true;
+  if (!stats_.truncated) CountTail();
   return JsonPiece();
+}
+
+// The document is whole: an error of the stream behind it takes nothing away.
+void JsonSplitter::CountTail() {
+  Peek();
+  do {
+    stats_.tail_bytes += end_ - begin_;
+    begin_ = end_;
+  } while (Refill(begin_));
+  stats_.read_error = absl::OkStatus();
 }
 
 absl::StatusOr<JsonPiece> JsonSplitter::NextKey() {
@@ -155,7 +166,10 @@ absl::StatusOr<JsonPiece> JsonSplitter::NextKey() {
     Take();
     c = Peek();
   }
-  if (c == '}') return Finish();
+  if (c == '}') {
+    Take();
+    return Finish();
+  }
   JsonPiece piece;
   bool complete = false;
   if (c == '"') piece.key = TakeString(&complete);

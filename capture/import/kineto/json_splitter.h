@@ -43,6 +43,7 @@ struct SplitterStats {
   uint64_t bytes = 0;          // read from the stream
   int64_t forgiven_count = 0;  // events whose quoting had to be guessed, lists without an end
   int64_t skipped_count = 0;   // elements that are no objects, values or events too long to keep
+  uint64_t tail_bytes = 0;     // behind the end of the document, from the first that is no white space on
   bool is_bare_list = false;
   bool has_events_key = false;
   bool truncated = false;   // the stream ended inside the document
@@ -91,6 +92,7 @@ class JsonSplitter {
   void ResetScan(size_t from);
   void EndOfList(size_t position);
   JsonPiece Finish();
+  void CountTail();
 
   std::unique_ptr<ByteStream> stream_;
   std::vector<char> buffer_;

@@ -121,6 +121,20 @@ TEST(JsonSplitterTest, TopLevelPathThatEndsInABackslash) {
   EXPECT_FALSE(split.stats.truncated);
 }
 
+TEST(JsonSplitterTest, BytesBehindTheDocumentAreCounted) {
+  for (const size_t piece_bytes : {size_t{1}, size_t{7}, SIZE_MAX}) {
+    const Split two = SplitText(R"({"traceEvents":[{"a":1}]} {"traceEvents":[{"b":2}]})", piece_bytes);
+    EXPECT_THAT(two.events, ElementsAre("{\"a\":1}"));
+    EXPECT_EQ(two.stats.tail_bytes, 25u);
+    EXPECT_FALSE(two.stats.truncated);
+    EXPECT_EQ(SplitText("[{\"a\":1}]\n garbage", piece_bytes).stats.tail_bytes, 7u);
+    EXPECT_EQ(SplitText("[{\"a\":1}]\n\n", piece_bytes).stats.tail_bytes, 0u);
+    EXPECT_EQ(SplitText("{\"traceEvents\":[]}\n", piece_bytes).stats.tail_bytes, 0u);
+  }
+  const std::string long_tail(3 * JsonSplitter::kWindowBytes, 'x');
+  EXPECT_EQ(SplitText("[{\"a\":1}]" + long_tail).stats.tail_bytes, long_tail.size());
+}
+
 TEST(JsonSplitterTest, ErrorsOfTheStreamAreKept) {
   const Split split = SplitText("[{\"a\":1},{\"b\"", SIZE_MAX, absl::DataLossError("gzip stream truncated"));
   EXPECT_THAT(split.events, ElementsAre("{\"a\":1}"));

@@ -130,6 +130,11 @@ void TraceCapture::AddNotes() {
   } else if (trace_->stacks.python_stack_count > 0) {
     notes.push_back("Lines are those of the functions' definitions: Kineto does not record the executing line.");
   }
+  if (rows.tail_bytes > 0) {
+    notes.push_back(absl::StrCat("The file goes on for ", rows.tail_bytes,
+                                 " bytes behind the end of its JSON document; they were not read. If they are a second "
+                                 "trace, split the file."));
+  }
   if (!trace_->axis.epoch_ns && rows.event_count > 0) notes.push_back("The wall clock of the recording is not known.");
 }
 

@@ -95,6 +95,10 @@ absl::StatusOr<std::unique_ptr<ImportedCapture>> OpenTrace(std::unique_ptr<ByteS
   losses.Add(LossCounter::kForgivenJson, reading->stats.forgiven_count, "broken quotes, or a list without its end");
   losses.Add(LossCounter::kForgivenJson, trace->top_level.forgiven_count,
              "keys that no JSON parser accepts: escapes or control characters");
+  trace->rows.tail_bytes = reading->stats.tail_bytes;
+  if (reading->stats.tail_bytes > 0) {
+    losses.Add(LossCounter::kForgivenJson, 1, "data behind the end of the JSON document was not read");
+  }
   losses.Add(LossCounter::kUnknownEvent, reading->stats.skipped_count, "entries that are no events, or too long");
   SH_RETURN_IF_ERROR(JoinTrace(trace.get()));
   return std::make_unique<TraceCapture>(std::move(trace), origin.head, reading->stats.bytes,

@@ -111,6 +111,7 @@ struct TraceRows {
   TimeSpan times;
   UntimedCounts untimed;
   Losses losses;
+  uint64_t tail_bytes = 0;  // of the file, behind the end of the document
   int64_t event_count = 0;
   int64_t known_count = 0;  // events of a category that is read
   int64_t without_phase_count = 0;
