@@ -21,7 +21,7 @@ namespace fs = std::filesystem;
 absl::StatusOr<std::vector<std::string>> SpoolsOf(const std::string& path) {
   std::error_code error;
   if (!fs::is_directory(path, error)) {
-    const bool is_spool = fs::path(path).extension() == capture::spool::kFileSuffix;
+    const bool is_spool = fs::path(path).extension() == capture::spool::kFileSuffix || capture::IsSpool(path);
     return is_spool ? std::vector<std::string>{path} : std::vector<std::string>();
   }
   std::vector<std::string> files = SpoolFiles(path);
