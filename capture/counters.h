@@ -74,6 +74,12 @@ inline constexpr LossCounterInfo kLossCounters[] = {
 #undef SH_COUNTER_INFO
 };
 
-constexpr const LossCounterInfo& Info(LossCounter counter) { return kLossCounters[static_cast<int>(counter)]; }
+// Of a counter outside the list, which only a newer stallhound can have counted: data may be missing.
+inline constexpr LossCounterInfo kUnknownLossCounter = {"unknown-counter", LossSeverity::kLoss,
+                                                        "a loss that this version of stallhound does not know"};
+
+constexpr const LossCounterInfo& Info(LossCounter counter) {
+  return counter < LossCounter::kCount ? kLossCounters[static_cast<int>(counter)] : kUnknownLossCounter;
+}
 
 }  // namespace stallhound::capture
