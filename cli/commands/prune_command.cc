@@ -1,6 +1,7 @@
 #include "cli/commands/prune_command.h"
 
 #include <fmt/format.h>
+#include <poll.h>
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
@@ -81,13 +82,19 @@ std::vector<Recording> Select(const std::vector<Recording>& recordings, const Li
   return selected;
 }
 
-// One line of the terminal. Not through std::cin, which reads on after a signal.
+// One line of the terminal. Not through std::cin, which reads on after a signal; and one that comes just before the
+// call does not end a read, so it is looked for again and again.
 absl::StatusOr<std::string> ReadAnswer() {
+  constexpr int kLookAgainMs = 100;
   std::string answer;
-  char c = 0;
-  while (read(STDIN_FILENO, &c, 1) == 1 && c != '\n') answer += c;
-  SH_RETURN_IF_ERROR(CheckInterrupt());
-  return answer;
+  pollfd terminal{STDIN_FILENO, POLLIN, 0};
+  while (true) {
+    SH_RETURN_IF_ERROR(CheckInterrupt());
+    if (poll(&terminal, 1, kLookAgainMs) <= 0) continue;
+    char c = 0;
+    if (read(STDIN_FILENO, &c, 1) != 1 || c == '\n') return answer;
+    answer += c;
+  }
 }
 
 absl::StatusOr<bool> MayRemove(const PruneOptions& options, const std::string& summary, Console& console) {
