@@ -24,7 +24,7 @@ struct Filler {
   void operator()(const char*, bool& value) { value = next++ % 2 == 0; }
   template <typename T>
   void operator()(const char*, T& value) {
-    value = static_cast<T>(std::is_enum_v<T> ? next++ % 3 : next++);
+    value = static_cast<T>(std::is_enum_v<T> ? next++ % 2 : next++);
   }
   template <typename T>
   void operator()(const char* name, std::optional<T>& value) {
