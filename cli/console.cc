@@ -64,8 +64,8 @@ void Console::Note(std::string_view text) { Err(fmt::format("stallhound: {}\n", 
 absl::Status Console::Flush() {
   fflush(err_);
   if (fflush(out_) != 0 && out_error_ == 0) out_error_ = errno;
-  if (out_error_ == 0) return absl::OkStatus();
-  return absl::ErrnoToStatus(out_error_, "writing the output");
+  if (out_error_ == 0 && ferror(out_) == 0) return absl::OkStatus();
+  return absl::ErrnoToStatus(out_error_ != 0 ? out_error_ : EIO, "writing the output");
 }
 
 }  // namespace stallhound::cli
