@@ -62,6 +62,10 @@ absl::StatusOr<OpenedRecording> OpenOne(const std::string& home, const std::stri
 
 absl::StatusOr<OpenedRecording> OpenRecording(const std::string& home, const std::vector<std::string>& paths) {
   OpenedRecording opened;
+  if (paths.empty()) {
+    SH_ASSIGN_OR_RETURN(const std::string newest, NewestCapture(home));
+    return OpenOne(home, newest);
+  }
   for (const std::string& path : paths) {
     SH_ASSIGN_OR_RETURN(const std::vector<std::string> spools, SpoolsOf(path));
     if (spools.empty() && paths.size() == 1) return OpenOne(home, path);

@@ -18,8 +18,9 @@ struct OpenedRecording {
 };
 
 // `paths`: spool files and folders of them (together one recording), or one capture (a path or the beginning of a uuid
-// in the home), or one file of another tool that capture/import reads. Errors: NotFound, InvalidArgument (nothing that
-// is known, kinds mixed, an archive of several recordings), and those of the reader.
+// in the home), or one file of another tool that capture/import reads; none: the newest capture of the home. Errors:
+// NotFound, InvalidArgument (nothing that is known, kinds mixed, an archive of several recordings), and those of the
+// reader.
 absl::StatusOr<OpenedRecording> OpenRecording(const std::string& home, const std::vector<std::string>& paths);
 
 }  // namespace stallhound::cli

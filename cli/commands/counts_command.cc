@@ -38,13 +38,7 @@ absl::StatusOr<int> RunCountsCommand(const CountsOptions& options, CommandContex
   analysis::CountsOptions counts_options;
   if (!options.range.empty()) counts_options.range = options.range;
   SH_ASSIGN_OR_RETURN(counts_options.steps, SelectSteps(options.steps, options.range));
-  const std::string home = HomeFolder();
-  std::vector<std::string> paths = options.paths;
-  if (paths.empty()) {
-    SH_ASSIGN_OR_RETURN(std::string newest, NewestCapture(home));
-    paths.push_back(std::move(newest));
-  }
-  SH_ASSIGN_OR_RETURN(const OpenedRecording recording, OpenRecording(home, paths));
+  SH_ASSIGN_OR_RETURN(const OpenedRecording recording, OpenRecording(HomeFolder(), options.paths));
   absl::StatusOr<analysis::CountsReport> report = absl::UnknownError("");
   {
     Progress progress(context.console, "counting");

@@ -87,13 +87,7 @@ absl::StatusOr<Prepared> Prepare(const Options& options, const std::optional<Aro
 
 absl::StatusOr<int> RunExportCommand(const Options& options, CommandContext& context) {
   SH_ASSIGN_OR_RETURN(const std::optional<Around> around, AroundOf(options));
-  const std::string home = HomeFolder();
-  std::vector<std::string> paths = options.paths;
-  if (paths.empty()) {
-    SH_ASSIGN_OR_RETURN(std::string newest, NewestCapture(home));
-    paths.push_back(std::move(newest));
-  }
-  SH_ASSIGN_OR_RETURN(const OpenedRecording recording, OpenRecording(home, paths));
+  SH_ASSIGN_OR_RETURN(const OpenedRecording recording, OpenRecording(HomeFolder(), options.paths));
   capture::ExportSummary summary;
   Prepared prepared;
   {
