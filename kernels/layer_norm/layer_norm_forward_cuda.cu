@@ -125,10 +125,12 @@ constexpr int64_t kLongRowBytes = 256;
 template <auto kKernel, typename T>
 cudaError_t Launch(const LayerNormForwardArgs& args, int rows_per_block, cudaStream_t stream) {
   int64_t block_count = (args.shape.row_count + rows_per_block - 1) / rows_per_block;
-  int resident = 0;
-  if (const cudaError_t error = ResidentBlocks<kKernel, kThreads>(&resident); error != cudaSuccess) return error;
   const bool is_walking = args.shape.width * static_cast<int64_t>(sizeof(T)) < kLongRowBytes || block_count > INT32_MAX;
-  if (is_walking) block_count = std::min<int64_t>(block_count, resident);
+  if (is_walking) {
+    int resident = 0;
+    if (const cudaError_t error = ResidentBlocks<kKernel, kThreads>(&resident); error != cudaSuccess) return error;
+    block_count = std::min<int64_t>(block_count, resident);
+  }
   kKernel<<<static_cast<unsigned>(block_count), kThreads, 0, stream>>>(args);
   return cudaGetLastError();
 }
