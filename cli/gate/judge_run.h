@@ -39,7 +39,7 @@ struct CaseDifference {
 };
 
 struct JudgedRun {
-  store::Judgement judgement;  // one verdict a case and metric, what passed too
+  store::Judgement judgement;               // one verdict a case and metric, what passed too
   std::vector<CaseDifference> differences;  // of the cases with a count that changed
   std::vector<std::string> notes;           // cases of one side only, differing environments, lost data
 };
