@@ -9,26 +9,32 @@ bool IsCollectiveKernel(std::string_view kernel_name) {
          kernel_name.find("ncclKernel_") != std::string_view::npos;
 }
 
-absl::flat_hash_map<uint32_t, std::vector<Interval>> Collectives::ComputeParts() const {
-  absl::flat_hash_map<uint32_t, std::vector<Interval>> parts;
-  if (by_rank_.size() < 2) return parts;
-  const std::vector<Collective>& first = by_rank_.begin()->second;
+std::vector<std::vector<RankCollective>> Collectives::Match() const {
+  std::vector<std::vector<RankCollective>> matches;
+  if (by_rank_.size() < 2) return matches;
+  const auto& first = by_rank_.begin()->second;
   const bool is_equal_count = std::all_of(by_rank_.begin(), by_rank_.end(),
                                           [&](const auto& rank) { return rank.second.size() == first.size(); });
-  if (!is_equal_count) return parts;
+  if (!is_equal_count) return matches;
   for (size_t i = 0; i < first.size(); ++i) {
-    Interval together = first[i].time;
+    Interval together = first[i].second.time;
     bool is_same = true;
+    std::vector<RankCollective> match;
     for (const auto& [rank, collectives] : by_rank_) {
-      together = Intersection(together, collectives[i].time);
-      is_same = is_same && collectives[i].name == first[i].name;
+      const auto& [name, collective] = collectives[i];
+      together = Intersection(together, collective.time);
+      is_same = is_same && name == first[i].first;
+      match.push_back(collective);
     }
-    if (!is_same || together.end_ns <= together.start_ns) continue;
-    for (const auto& [rank, collectives] : by_rank_) {
-      parts[rank].push_back({together.start_ns, collectives[i].time.end_ns});
-    }
+    if (is_same && together.end_ns > together.start_ns) matches.push_back(std::move(match));
   }
-  return parts;
+  return matches;
+}
+
+int64_t LastStart(const std::vector<RankCollective>& collective) {
+  int64_t last_ns = INT64_MIN;
+  for (const RankCollective& part : collective) last_ns = std::max(last_ns, part.time.start_ns);
+  return last_ns;
 }
 
 }  // namespace stallhound::analysis

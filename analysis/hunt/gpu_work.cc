@@ -71,15 +71,15 @@ void GpuWork::AddBatch(const Batch& batch, DeviceWork::Source source) {
   for (size_t i = 0; i < batch.size; ++i) {
     const Interval time{batch.start_ns[i], batch.end_ns[i]};
     Stream& stream = StreamOf({batch.process_id[i], batch.device_id[i], batch.context_id[i], batch.stream_id[i]});
+    const int64_t submitted_ns = batch.launch_start_ns[i].value_or(time.start_ns);
     DeviceWork::Source own_source = source;
     if constexpr (requires { batch.kernel_shape_id; }) {
       const auto collective = collective_names_.find(batch.kernel_shape_id[i]);
       if (collective != collective_names_.end()) {
         own_source = DeviceWork::kCollectives;
-        collectives_.Add(stream.device, collective->second, time);
+        collectives_.Add(collective->second, {stream.device, submitted_ns, time});
       }
     }
-    const int64_t submitted_ns = batch.launch_start_ns[i].value_or(time.start_ns);
     devices_[stream.device]->Add(own_source, submitted_ns, time);
     if (stream.last_ends) stream.last_ends->Add(submitted_ns, time.end_ns);
     if (batch.launch_start_ns[i]) {
@@ -171,7 +171,7 @@ GpuWork::Stream& GpuWork::StreamOf(const StreamId& id) {
   const Instants& instants = instants_[process_id];
   const auto [device, is_new_device] =
       device_index_.try_emplace({process_id, device_id}, static_cast<uint32_t>(devices_.size()));
-  if (is_new_device) devices_.push_back(std::make_unique<DeviceWork>(process_id, instants.returns_ns));
+  if (is_new_device) devices_.push_back(std::make_unique<DeviceWork>(process_id, device_id, instants.returns_ns));
   Stream& stream = streams_.emplace_back();
   stream.device = device->second;
   stream.lanes = wait_sets_.LanesOf(process_id, context_id, stream_id);
@@ -181,8 +181,12 @@ GpuWork::Stream& GpuWork::StreamOf(const StreamId& id) {
 
 std::vector<PointWork> GpuWork::Finish() {
   PrepareOnce();
-  for (const auto& [device, parts] : collectives_.ComputeParts()) {
-    for (const Interval& part : parts) devices_[device]->busy_[DeviceWork::kTogether].Add(part.start_ns, part.end_ns);
+  matches_ = collectives_.Match();
+  for (const std::vector<RankCollective>& match : matches_) {
+    const int64_t last_start_ns = LastStart(match);
+    for (const RankCollective& part : match) {
+      devices_[part.rank]->busy_[DeviceWork::kTogether].Add(last_start_ns, part.time.end_ns);
+    }
   }
   for (const auto& device : devices_) {
     device->last_any_.Close();

@@ -33,10 +33,11 @@ enum class WorkKind : uint8_t {
 class DeviceWork {
  public:
   // `returns_ns`: returns of the process's sync points, sorted, outlives this.
-  DeviceWork(uint32_t process_id, const std::vector<int64_t>& returns_ns)
-      : process_id_(process_id), last_any_(returns_ns), last_compute_(returns_ns) {}
+  DeviceWork(uint32_t process_id, uint32_t device_id, const std::vector<int64_t>& returns_ns)
+      : process_id_(process_id), device_id_(device_id), last_any_(returns_ns), last_compute_(returns_ns) {}
 
   uint32_t process_id() const { return process_id_; }
+  uint32_t device_id() const { return device_id_; }
   // From the start of its first work to the end of its last.
   const Interval& extent() const { return extent_; }
   Gaps IdleIn(const Interval& span, WorkKind kind) const;
@@ -62,6 +63,7 @@ class DeviceWork {
   void Add(Source source, int64_t submitted_ns, const Interval& time);
 
   uint32_t process_id_;
+  uint32_t device_id_;
   std::array<BusyTime, kCount> busy_;
   LastEnds last_any_;
   LastEnds last_compute_;
@@ -108,6 +110,10 @@ class GpuWork : public capture::CaptureVisitor {
   std::optional<int64_t> LastEnd(size_t point, uint32_t device, WorkKind kind) const;
   // Of a queue-full point: end of the last work that its next work's stream had been given at the start; null: nothing.
   std::optional<int64_t> LastEndOfNextStream(size_t point, const NextWork& next) const;
+  // Collectives of several ranks; a rank is a number of devices().
+  const std::vector<std::vector<RankCollective>>& matched_collectives() const { return matches_; }
+  // Devices that ran collectives, matched or not.
+  size_t rank_count() const { return collectives_.rank_count(); }
 
  private:
   using Pair = std::pair<uint32_t, uint64_t>;
@@ -146,6 +152,7 @@ class GpuWork : public capture::CaptureVisitor {
   WaitSets wait_sets_;
   Feeds feeds_;
   Collectives collectives_;
+  std::vector<std::vector<RankCollective>> matches_;
   std::vector<std::unique_ptr<DeviceWork>> devices_;
   absl::flat_hash_map<std::pair<uint32_t, uint32_t>, uint32_t> device_index_;  // process, device id
   std::vector<Stream> streams_;

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <memory>
 #include <numeric>
 #include <utility>
 
@@ -10,6 +11,7 @@
 #include "analysis/hunt/directory.h"
 #include "analysis/hunt/gpu_work.h"
 #include "analysis/hunt/measured.h"
+#include "analysis/hunt/rank_delays.h"
 #include "analysis/hunt/sites.h"
 #include "analysis/hunt/stalls.h"
 #include "analysis/hunt/sync_points.h"
@@ -155,6 +157,11 @@ void SortSites(HuntReport& report) {
   for (SiteGroup& group : report.groups) {
     for (size_t& site : group.sites) site = rank[site];
   }
+  for (RankDelay& delay : report.rank_delays) {
+    for (DelayCause& cause : delay.causes) {
+      if (cause.site) cause.site = rank[*cause.site];
+    }
+  }
 }
 
 void Explain(std::vector<Site>& sites) {
@@ -177,20 +184,36 @@ struct CostInputs {
   const MeasuredSpans& spans;
 };
 
+struct GpuSide {
+  std::unique_ptr<GpuWork> gpu;
+  std::vector<PointWork> work;               // by point
+  std::vector<std::optional<Stall>> stalls;  // by point
+};
+
 // Reads the GPU side, for `model` too: the stalls by point, and what the report says of them all.
-absl::StatusOr<std::vector<std::optional<Stall>>> ReadCosts(capture::CaptureReader& reader, const CostInputs& inputs,
-                                                            ModelBuilder& model, HuntReport& report) {
-  GpuWork gpu({inputs.directory, reader.strings(), inputs.points, inputs.finder.stream_waits(),
-               IsPartMeasured(report) ? &inputs.spans : nullptr});
-  TeeVisitor events(gpu, model, ModelBuilder::WantedEvents());
+absl::StatusOr<GpuSide> ReadCosts(capture::CaptureReader& reader, const CostInputs& inputs, ModelBuilder& model,
+                                  HuntReport& report) {
+  GpuSide side;
+  side.gpu = std::make_unique<GpuWork>(GpuWorkInputs{inputs.directory, reader.strings(), inputs.points,
+                                                     inputs.finder.stream_waits(),
+                                                     IsPartMeasured(report) ? &inputs.spans : nullptr});
+  TeeVisitor events(*side.gpu, model, ModelBuilder::WantedEvents());
   SH_RETURN_IF_ERROR(reader.Read(GpuWork::WantedEvents() | ModelBuilder::WantedEvents(), events));
-  TeeVisitor works(gpu, model, ModelBuilder::WantedWork());
+  TeeVisitor works(*side.gpu, model, ModelBuilder::WantedWork());
   SH_RETURN_IF_ERROR(reader.Read(GpuWork::WantedWork() | ModelBuilder::WantedWork(), works));
-  const std::vector<PointWork> work = gpu.Finish();
-  Stalls stalls = FindStalls({inputs.points, work, gpu, inputs.occurrences, ToleranceOf(report.processes)});
+  side.work = side.gpu->Finish();
+  Stalls stalls = FindStalls({inputs.points, side.work, *side.gpu, inputs.occurrences, ToleranceOf(report.processes)});
   report.return_limits = stalls.limits;
   report.device_idle = stalls.device_idle;
-  return std::move(stalls.by_point);
+  side.stalls = std::move(stalls.by_point);
+  return side;
+}
+
+void AddRankDelays(const RankDelayInputs& inputs, HuntReport& report) {
+  report.rank_delays = FindRankDelays(inputs);
+  if (inputs.gpu.rank_count() > 1 && inputs.gpu.matched_collectives().empty()) {
+    report.notes.push_back("the collectives of the ranks do not match one by one: who waited for whom is unknown");
+  }
 }
 
 }  // namespace
@@ -223,16 +246,19 @@ absl::StatusOr<HuntReport> Hunt(capture::CaptureReader& reader, const HuntOption
   report.unknown_kind_copy_count = finder.unknown_kind_copy_count();
   if (report.back_pressure) report.back_pressure->unknown_count = finder.unplaced_queue_full_count();
 
-  std::vector<std::optional<Stall>> stalls;
+  GpuSide side;
   if (has_kernels) {
-    SH_ASSIGN_OR_RETURN(stalls, ReadCosts(reader, {directory, finder, points, occurrences, spans}, model, report));
+    SH_ASSIGN_OR_RETURN(side, ReadCosts(reader, {directory, finder, points, occurrences, spans}, model, report));
   }
   SiteBuilder builder(directory, reader.strings());
-  const std::vector<int32_t> site_of_point = Gather({points, stalls, spans}, options.keep_waits, builder, report);
-  report.sites = builder.Finish(has_kernels && !stalls.empty(), report.occurrence_count);
+  const std::vector<int32_t> site_of_point = Gather({points, side.stalls, spans}, options.keep_waits, builder, report);
+  report.sites = builder.Finish(has_kernels && !side.stalls.empty(), report.occurrence_count);
   report.notes = NotesOf(reader.info(), report.ranges);
   if (has_kernels && !points.empty()) {
     AddRecoverable(model.Finish(points, occurrences, ToleranceOf(report.processes)), site_of_point, report);
+  }
+  if (has_kernels) {
+    AddRankDelays({*side.gpu, points, side.work, side.stalls, site_of_point, directory, spans}, report);
   }
   SortSites(report);
   Explain(report.sites);

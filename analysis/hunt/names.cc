@@ -49,6 +49,18 @@ std::string_view SeverityName(capture::LossSeverity severity) {
   return "invalid";
 }
 
+const char* DelayKindName(DelayKind kind) {
+  switch (kind) {
+    case DelayKind::kStall:
+      return "stall";
+    case DelayKind::kDeviceWork:
+      return "device-work";
+    case DelayKind::kHost:
+      return "host";
+  }
+  return "invalid";
+}
+
 const char* BudgetOutcomeName(BudgetOutcome outcome) {
   switch (outcome) {
     case BudgetOutcome::kFine:

@@ -129,6 +129,35 @@ struct Wait {
   std::optional<int64_t> idle_ns;     // null: no stall, or no later GPU work
 };
 
+// One device of one process, as collectives see it.
+struct CollectiveRank {
+  int64_t pid = 0;
+  std::optional<int64_t> rank;  // that torchrun or MPI gave the process
+  uint32_t device_id = 0;
+};
+
+enum class DelayKind : uint8_t {
+  kStall,       // a sync point that blocked, or the idle behind it
+  kDeviceWork,  // the late device still worked
+  kHost,        // neither: the late host had not submitted the collective yet
+};
+const char* DelayKindName(DelayKind kind);  // "stall", "device-work", "host"
+
+struct DelayCause {
+  DelayKind kind = DelayKind::kHost;
+  std::optional<size_t> site;  // of a stall: index in HuntReport::sites
+  int64_t wait_ns = 0;
+};
+
+// What one rank waited inside collectives for another that came last, and what that one did meanwhile.
+struct RankDelay {
+  CollectiveRank waiting;
+  CollectiveRank late;
+  int64_t collective_count = 0;    // in which it came last
+  int64_t wait_ns = 0;             // of the waiting rank's device, from its own start to the late rank's
+  std::vector<DelayCause> causes;  // largest first; they add up to wait_ns
+};
+
 struct KindTotal {
   SiteKind kind = SiteKind::kWait;
   int64_t count = 0;
@@ -275,7 +304,8 @@ struct HuntReport {
   std::optional<DeviceIdle> device_idle;      // null: kernels were not recorded
   std::optional<BackPressure> back_pressure;  // null: not recorded
   ReturnLimits return_limits;
-  std::vector<RangeSummary> ranges;  // longest total first
+  std::vector<RankDelay> rank_delays;  // longest wait first; collectives submitted in the measured time
+  std::vector<RangeSummary> ranges;    // longest total first
   std::vector<ProcessSummary> processes;
   std::vector<DeviceSummary> devices;
   std::vector<EnvironmentEntry> environment;

@@ -10,6 +10,7 @@
 #include "base/units.h"
 #include "reports/document/budget_section.h"
 #include "reports/document/place.h"
+#include "reports/document/ranks_section.h"
 
 namespace stallhound::reports {
 namespace {
@@ -295,9 +296,11 @@ Document HuntDocument(const analysis::HuntReport& report) {
   }
   if (!report.costs_complete) document.summary.push_back("Data was lost: the costs may be wrong (see Losses).");
   for (std::string& sentence : RecoverableSentences(report)) document.summary.push_back(std::move(sentence));
+  if (!report.rank_delays.empty()) document.summary.push_back(RankDelaySentence(report));
   AddNotes(report.notes, document.summary);
   if (report.budget) document.sections.push_back(BudgetSection(*report.budget));
   document.sections.push_back(SitesSection(report));
+  if (!report.rank_delays.empty()) document.sections.push_back(RanksSection(report));
   AddIfFilled(document.sections, TotalsSection(report));
   AddIfFilled(document.sections, RangesSection(report.ranges));
   AddIfFilled(document.sections, ProcessesSection(report));

@@ -166,6 +166,14 @@ analysis::HuntReport OrdinaryHunt() {
   report.processes = {{71, 0, 1'230'000'000, true, 1'400, 2'300'000},
                       {72, 1, std::nullopt, false, std::nullopt, std::nullopt}};
   report.devices = {{0, "NVIDIA H200", 132, 150'754'820'096}, {1, std::nullopt, std::nullopt, std::nullopt}};
+  report.rank_delays = {{{72, 1, 0},
+                         {71, 0, 0},
+                         20,
+                         98'200'000,
+                         {{analysis::DelayKind::kStall, 0, 94'272'000},
+                          {analysis::DelayKind::kDeviceWork, std::nullopt, 2'946'000},
+                          {analysis::DelayKind::kHost, std::nullopt, 982'000}}},
+                        {{71, 0, 0}, {72, 1, 0}, 1, 3'000, {{analysis::DelayKind::kHost, std::nullopt, 3'000}}}};
   report.environment = {{"CUDA", "13.0"}, {"OMP_NUM_THREADS", "8"}, {"OMP_NUM_THREADS", "16"}};
   report.losses = {MakeLoss(capture::LossCounter::kDroppedRecords, 1'250),
                    MakeLoss(capture::LossCounter::kOpenRange, 1)};

@@ -300,6 +300,31 @@ void WriteCounts(JsonWriter& json, const analysis::EventCounts& counts) {
   json.Field("stream_ordered_count", counts.stream_ordered_count);
 }
 
+void WriteRank(JsonWriter& json, std::string_view name, const analysis::CollectiveRank& rank) {
+  json.Key(name);
+  json.BeginObject();
+  json.Field("pid", rank.pid);
+  json.Field("rank", rank.rank);
+  json.Field("device_id", int64_t{rank.device_id});
+  json.EndObject();
+}
+
+void WriteDelay(JsonWriter& json, const analysis::RankDelay& delay) {
+  json.BeginObject();
+  WriteRank(json, "waiting", delay.waiting);
+  WriteRank(json, "late", delay.late);
+  json.Field("collective_count", delay.collective_count);
+  json.Field("wait_ns", delay.wait_ns);
+  List(json, "causes", delay.causes, [&](const analysis::DelayCause& cause) {
+    json.BeginObject();
+    json.Field("kind", std::string_view(analysis::DelayKindName(cause.kind)));
+    json.Field("site", cause.site ? std::optional(static_cast<int64_t>(*cause.site)) : std::nullopt);
+    json.Field("wait_ns", cause.wait_ns);
+    json.EndObject();
+  });
+  json.EndObject();
+}
+
 }  // namespace
 
 std::string HuntJson(const analysis::HuntReport& report, const RunOutcome& outcome) {
@@ -330,6 +355,7 @@ std::string HuntJson(const analysis::HuntReport& report, const RunOutcome& outco
     json.Field("recoverable_ns", group.recoverable_ns);
     json.EndObject();
   });
+  List(json, "rank_delays", report.rank_delays, [&](const analysis::RankDelay& delay) { WriteDelay(json, delay); });
   WriteIdle(json, report);
   WriteContext(json, report);
   WriteLosses(json, report.losses);
