@@ -84,6 +84,8 @@ absl::StatusOr<int> Run(const Options& options, std::span<const kernels::Pair> p
   SuiteRun run;
   run.harness = harness.get();
   run.settings.record_iterations = options.record_iterations;
+  run.settings.check = options.check;
+  if (options.min_time_ns) run.settings.rule = ShortenedRule(run.settings.rule, *options.min_time_ns);
   if (options.samples_path) {
     SH_ASSIGN_OR_RETURN(SideFile side_file, SideFile::Create(*options.samples_path));
     run.side_file.emplace(std::move(side_file));

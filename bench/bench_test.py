@@ -86,6 +86,14 @@ class TimingPassTest(unittest.TestCase):
         self.assertIn("no kernel for [100, 3]", self.run_.rows["throws/optimized/fp32/100x3/forward"]["error_message"])
         self.assertEqual(self.run_.code, 3)
 
+    def test_without_the_check_a_wrong_result_is_timed(self):
+        case_id = "wrong/optimized/fp32/100x3/forward"
+        run = Run(TINY, f"--benchmark_filter=^{case_id}", "--stallhound_check=false", "--stallhound_min_time=1ms")
+        self.assertEqual(run.code, 0, run.process.stderr)
+        self.assertNotIn("error_occurred", run.rows[case_id])
+        self.assertIsNone(run.samples[case_id]["checked_shape"])
+        self.assertLess(len(run.samples[case_id]["time_ns"]), self.run_.rows[self.case_id]["sample_count"])
+
     def test_context(self):
         context = self.run_.context
         self.assertEqual((context["stallhound_device"], context["stallhound_pass"]), ("cpu", "time"))

@@ -30,8 +30,17 @@ absl::Status TakeOption(std::string_view argument, Options* options) {
   } else if (name == "record_iterations") {
     options->record_iterations = ParseInteger(value);
     if (options->record_iterations.value_or(0) < 1) return Refuse(argument, "a number of at least 1 must follow");
+  } else if (name == "min_time") {
+    const absl::StatusOr<int64_t> min_time_ns = ParseDuration(value);
+    if (!min_time_ns.ok() || *min_time_ns < 1) return Refuse(argument, "a time such as 50ms must follow");
+    options->min_time_ns = *min_time_ns;
+  } else if (name == "check") {
+    if (value != "true" && value != "false") return Refuse(argument, "true or false must follow");
+    options->check = value == "true";
   } else {
-    return Refuse(argument, "there are --stallhound_device, --stallhound_samples and --stallhound_record_iterations");
+    return Refuse(argument,
+                  "there are --stallhound_device, --stallhound_samples, --stallhound_record_iterations, "
+                  "--stallhound_min_time and --stallhound_check");
   }
   return absl::OkStatus();
 }

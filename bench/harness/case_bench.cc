@@ -65,8 +65,11 @@ absl::StatusOr<CaseResult> RunCase(const BenchCase& bench_case, Harness& harness
                                    const Clock& clock) {
   CaseResult result;
   harness.ReleaseMemory();
-  SH_ASSIGN_OR_RETURN(result.checked_shape, CheckWithinMemory(bench_case, harness.device(), harness.AvailableBytes()));
-  harness.ReleaseMemory();
+  if (settings.check) {
+    SH_ASSIGN_OR_RETURN(result.checked_shape,
+                        CheckWithinMemory(bench_case, harness.device(), harness.AvailableBytes()));
+    harness.ReleaseMemory();
+  }
   SH_ASSIGN_OR_RETURN(InputSets sets, InputSets::Create(bench_case, harness.device(), harness.AvailableBytes()));
   SH_RETURN_IF_ERROR(harness.Synchronize());
   result.input_set_count = sets.count();

@@ -11,7 +11,7 @@ namespace stallhound::bench {
 
 // All that is known of one case after its run.
 struct CaseResult {
-  std::string checked_shape;  // "" if not even the check was passed
+  std::optional<std::string> checked_shape;  // unset: not checked in this process
   int64_t input_set_count = 0;
   std::vector<Sample> samples;  // empty in a recording pass
   bool is_stable = false;

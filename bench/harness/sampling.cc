@@ -29,6 +29,14 @@ double SortedMedian(const std::vector<int64_t>& sorted) {
 
 }  // namespace
 
+StoppingRule ShortenedRule(const StoppingRule& rule, int64_t min_elapsed_ns) {
+  StoppingRule shortened = rule;
+  const int64_t factor = rule.max_elapsed_ns / rule.min_elapsed_ns;
+  shortened.min_elapsed_ns = min_elapsed_ns;
+  shortened.max_elapsed_ns = min_elapsed_ns > INT64_MAX / factor ? INT64_MAX : min_elapsed_ns * factor;
+  return shortened;
+}
+
 absl::StatusOr<SampleSet> TakeSamples(Sampler& sampler, const Clock& clock, const StoppingRule& rule) {
   for (int64_t i = 0; i < rule.warmup_count; ++i) SH_RETURN_IF_ERROR(sampler.Take().status());
   SampleSet set;

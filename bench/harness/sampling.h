@@ -39,6 +39,9 @@ struct StoppingRule {
   double interval_ratio = 0.005;            // how far the ends of the median's interval may lie from the median
 };
 
+// The rule with another least time; the longest stays as many times that.
+StoppingRule ShortenedRule(const StoppingRule& rule, int64_t min_elapsed_ns);
+
 struct SampleSet {
   std::vector<Sample> samples;  // at least one
   bool is_stable = false;       // false: ended by max_elapsed_ns

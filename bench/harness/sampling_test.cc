@@ -96,6 +96,14 @@ TEST_F(TakeSamplesTest, PassesAnErrorOn) {
   EXPECT_EQ(Take([](int64_t) { return -1; }).status().message(), "the device is gone");
 }
 
+TEST(ShortenedRuleTest, KeepsHowManyTimesLongerTheLongestIs) {
+  const StoppingRule rule = ShortenedRule({}, 50 * kMillisecond);
+  EXPECT_EQ(rule.min_elapsed_ns, 50 * kMillisecond);
+  EXPECT_EQ(rule.max_elapsed_ns, 1'500 * kMillisecond);
+  EXPECT_EQ(rule.min_count, StoppingRule().min_count);
+  EXPECT_EQ(ShortenedRule({}, INT64_MAX / 2).max_elapsed_ns, INT64_MAX);
+}
+
 TEST(MedianTest, IsTheMiddle) {
   EXPECT_EQ(Median({7}), 7);
   EXPECT_EQ(Median({9, 1, 5}), 5);

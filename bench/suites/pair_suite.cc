@@ -58,8 +58,8 @@ void SetResult(State& state, const BenchCase& bench_case, kernels::Device device
   state.counters["bytes"] = static_cast<double>(bench_case.pair->bytes(bench_case.benchmark_case));
   state.counters["flops"] = static_cast<double>(bench_case.pair->flops(bench_case.benchmark_case));
   if (device == kernels::Device::kCuda) SetExpectedCounts(state, bench_case);
-  if (result.checked_shape != bench_case.benchmark_case.shape.name) {
-    state.SetLabel("checked on " + result.checked_shape);
+  if (result.checked_shape && *result.checked_shape != bench_case.benchmark_case.shape.name) {
+    state.SetLabel("checked on " + *result.checked_shape);
   }
   if (result.recorded_iteration_ns) {
     state.SetIterationTime(static_cast<double>(*result.recorded_iteration_ns) * 1e-9);
