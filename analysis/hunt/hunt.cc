@@ -64,8 +64,8 @@ bool Has(const capture::CaptureReader& reader, capture::Table table) {
   return reader.info().recorded.test(static_cast<size_t>(table));
 }
 
-bool IsPartMeasured(const HuntReport& report) {
-  return report.range || (report.steps && report.steps->source != StepSource::kNone);
+bool IsPartMeasured(const HuntReport& report, const HuntOptions& options) {
+  return report.range || !options.spans.empty() || (report.steps && report.steps->source != StepSource::kNone);
 }
 
 // Stalls that are no sync points count only if they blocked.
@@ -182,6 +182,7 @@ struct CostInputs {
   const std::vector<SyncPoint>& points;
   const std::vector<Span>& occurrences;
   const MeasuredSpans& spans;
+  bool is_part_measured = false;
 };
 
 struct GpuSide {
@@ -196,7 +197,7 @@ absl::StatusOr<GpuSide> ReadCosts(capture::CaptureReader& reader, const CostInpu
   GpuSide side;
   side.gpu = std::make_unique<GpuWork>(GpuWorkInputs{inputs.directory, reader.strings(), inputs.points,
                                                      inputs.finder.stream_waits(),
-                                                     IsPartMeasured(report) ? &inputs.spans : nullptr});
+                                                     inputs.is_part_measured ? &inputs.spans : nullptr});
   TeeVisitor events(*side.gpu, model, ModelBuilder::WantedEvents());
   SH_RETURN_IF_ERROR(reader.Read(GpuWork::WantedEvents() | ModelBuilder::WantedEvents(), events));
   TeeVisitor works(*side.gpu, model, ModelBuilder::WantedWork());
@@ -227,7 +228,10 @@ absl::StatusOr<HuntReport> Hunt(capture::CaptureReader& reader, const HuntOption
 
   Directory directory(reader, options.range);
   SH_RETURN_IF_ERROR(reader.Read(Directory::Wanted(), directory));
-  SH_ASSIGN_OR_RETURN(const std::vector<Span> occurrences, ChooseSpans(reader, directory, options.steps, report.steps));
+  std::vector<Span> occurrences = options.spans;
+  if (occurrences.empty()) {
+    SH_ASSIGN_OR_RETURN(occurrences, ChooseSpans(reader, directory, options.steps, report.steps));
+  }
   const MeasuredSpans spans(occurrences);
   report.occurrence_count = std::max<int64_t>(static_cast<int64_t>(occurrences.size()), 1);
   directory.Describe(report.capture, report.ranges, report.processes, report.devices, report.environment);
@@ -248,7 +252,8 @@ absl::StatusOr<HuntReport> Hunt(capture::CaptureReader& reader, const HuntOption
 
   GpuSide side;
   if (has_kernels) {
-    SH_ASSIGN_OR_RETURN(side, ReadCosts(reader, {directory, finder, points, occurrences, spans}, model, report));
+    const CostInputs inputs{directory, finder, points, occurrences, spans, IsPartMeasured(report, options)};
+    SH_ASSIGN_OR_RETURN(side, ReadCosts(reader, inputs, model, report));
   }
   SiteBuilder builder(directory, reader.strings());
   const std::vector<int32_t> site_of_point = Gather({points, side.stalls, spans}, options.keep_waits, builder, report);

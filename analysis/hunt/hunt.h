@@ -6,7 +6,9 @@
 
 #include <optional>
 #include <string>
+#include <vector>
 
+#include "analysis/hunt/directory.h"
 #include "analysis/hunt/report.h"
 #include "analysis/hunt/steps/steps.h"
 #include "capture/reader.h"
@@ -18,6 +20,8 @@ struct HuntOptions {
   std::optional<std::string> range;
   // Count only inside the steps found (analysis/hunt/steps); not together with `range`.
   std::optional<StepSelection> steps;
+  // Count only inside these, sorted by process and start; not together with `range` or `steps`. Empty: as those say.
+  std::vector<Span> spans;
   // Fill HuntReport::waits: 56 bytes a point more.
   bool keep_waits = false;
 };
