@@ -141,6 +141,8 @@ std::string HomeFolder() {
   return error ? path : absolute.lexically_normal().string();
 }
 
+std::string HistoryPath(const std::string& home) { return home + "/history.db"; }
+
 absl::StatusOr<std::string> NewSpoolFolder(const std::string& home, int64_t realtime_ns) {
   SH_RETURN_IF_ERROR(MakeHome(home));
   if (const absl::Status made = MakeFolders(home + "/spool", 0700); !made.ok()) {

@@ -3,6 +3,7 @@
 // The folder that recordings live in, and what is in it:
 //   <home>/<utc date>-<uuid>.stallhound     captures
 //   <home>/spool/<utc date>-<random>/       spools of one run, until they have become a capture
+//   <home>/history.db                       the history of benchmark runs (store/history.h)
 
 #include <absl/status/statusor.h>
 
@@ -16,6 +17,9 @@ namespace stallhound::cli {
 
 // $STALLHOUND_HOME, else ./.stallhound, made absolute: recorded programs may change their folder.
 std::string HomeFolder();
+
+// The history in `home`, whether it is there or not.
+std::string HistoryPath(const std::string& home);
 
 // Makes a new spool folder of mode 0700 (and the home if need be). Errors: the environment's.
 absl::StatusOr<std::string> NewSpoolFolder(const std::string& home, int64_t realtime_ns);
