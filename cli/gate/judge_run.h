@@ -26,12 +26,13 @@ struct JudgeRequest {
   const store::RunRecord* baseline = nullptr;
   const store::RunRecord* candidate = nullptr;
   GateConfig gate;
-  bool are_interleaved = false;  // the rounds of both were measured together
-  ConfirmRounds confirm;         // empty: a change of time stays suspect
+  bool are_interleaved = false;                              // the rounds of both were measured together
+  ConfirmRounds confirm;                                     // empty: a change of time stays suspect
+  std::span<const store::Acknowledgement> acknowledgements;  // those not in force at that instant are left out
   int64_t judged_at_ns = 0;
 };
 
-// Why a count rose: what is new in the case.
+// What is new in a case, and what is gone.
 struct CaseDifference {
   std::string benchmark;
   analysis::gate::KernelDifference kernels;
@@ -39,12 +40,23 @@ struct CaseDifference {
 };
 
 struct JudgedRun {
-  store::Judgement judgement;               // one verdict a case and metric, what passed too
-  std::vector<CaseDifference> differences;  // of the cases with a count that changed
-  std::vector<std::string> notes;           // cases of one side only, differing environments, lost data
+  store::Judgement judgement;               // one verdict a case and metric, what passed too; sorted as it is read back
+  std::vector<CaseDifference> differences;  // of the cases with other counts or other kernels
+  std::vector<std::string> notes;           // cases of one side only, differing environments, acknowledgements
 };
 
-// Errors: those of `confirm`; InvalidArgument for a run that holds impossible values.
+inline constexpr int64_t kGateRuleVersion = 1;
+
+// The metric of the verdict on a case that was not measured.
+inline constexpr char kOutcomeMetric[] = "outcome";
+
+// A reason is "code: sentence". Codes are those of analysis/gate, and of kOutcomeMetric:
+//   case-failed   failed now but not in the baseline, new cases too: regressed. Failed before as well: inconclusive
+//   case-skipped  inconclusive
+//   case-missing  in the baseline only: inconclusive
+// What was acknowledged passes with the code "acknowledged". The judgement's uuid follows from its content.
+// Errors: those of `confirm`; FailedPrecondition if the runs have no case in common; InvalidArgument for a run that
+// holds impossible values.
 absl::StatusOr<JudgedRun> JudgeRun(const JudgeRequest& request);
 
 }  // namespace stallhound::cli

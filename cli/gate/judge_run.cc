@@ -1,0 +1,294 @@
+#include "cli/gate/judge_run.h"
+
+#include <absl/strings/str_join.h>
+#include <fmt/format.h>
+#include <fnmatch.h>
+
+#include <algorithm>
+#include <map>
+#include <set>
+#include <utility>
+
+#include "base/clock.h"
+#include "base/status_macros.h"
+#include "cli/gate/case_verdicts.h"
+#include "cli/gate/judgement_uuid.h"
+#include "cli/gate/run_values.h"
+
+namespace stallhound::cli {
+namespace {
+
+using analysis::gate::Answer;
+using analysis::gate::CaseRounds;
+using analysis::gate::TimeVerdict;
+using store::BenchmarkOutcome;
+using store::BenchmarkResult;
+using store::Verdict;
+using store::VerdictOutcome;
+
+constexpr size_t kMostNamedCases = 8;  // of a note
+constexpr uint64_t kSeed = 1;          // the same runs give the same verdicts
+
+using CaseKey = std::pair<std::string, std::string>;  // suite, name
+
+std::map<CaseKey, const BenchmarkResult*> ByName(const store::RunRecord& run) {
+  std::map<CaseKey, const BenchmarkResult*> cases;
+  for (const BenchmarkResult& result : run.benchmarks) cases[{result.suite, result.name}] = &result;
+  return cases;
+}
+
+bool Matches(const std::string& pattern, const std::string& text) {
+  return fnmatch(pattern.c_str(), text.c_str(), 0) == 0;
+}
+
+double BudgetOf(const GateConfig& gate, const std::string& benchmark) {
+  double ratio = gate.time_budget_ratio;
+  for (const TimeBudget& budget : gate.budgets) {
+    if (Matches(budget.benchmark, benchmark)) ratio = budget.ratio;
+  }
+  return ratio;
+}
+
+std::string Named(const std::vector<std::string>& cases) {
+  const size_t shown = std::min(cases.size(), kMostNamedCases);
+  std::string text = absl::StrJoin(cases.begin(), cases.begin() + static_cast<ptrdiff_t>(shown), ", ");
+  if (shown < cases.size()) text += fmt::format(" and {} more", cases.size() - shown);
+  return text;
+}
+
+// A time that the screen has looked at.
+struct ScreenedTime {
+  std::string suite;
+  std::string metric;
+  CaseRounds rounds;
+  TimeVerdict verdict;
+};
+
+class Judge {
+ public:
+  explicit Judge(const JudgeRequest& request)
+      : request_(request), environment_(CompareEnvironments(request.baseline->info, request.candidate->info)) {}
+
+  absl::StatusOr<JudgedRun> Run() {
+    SH_RETURN_IF_ERROR(JudgeCases());
+    SH_RETURN_IF_ERROR(Confirm());
+    for (const ScreenedTime& time : times_) {
+      Verdict verdict = TimeVerdictOf(time.verdict, time.rounds);
+      verdict.suite = time.suite;
+      verdict.metric = time.metric;
+      AddVerdict(std::move(verdict));
+    }
+    AddNotes();
+    Acknowledge();
+    store::Judgement& judgement = judged_.judgement;
+    judgement.run_uuid = request_.candidate->info.uuid;
+    judgement.baseline_run_uuids = {request_.baseline->info.uuid};
+    judgement.rule_version = kGateRuleVersion;
+    judgement.judged_at_ns = request_.judged_at_ns;
+    std::sort(judgement.verdicts.begin(), judgement.verdicts.end(), [](const Verdict& a, const Verdict& b) {
+      return std::tie(a.suite, a.benchmark, a.metric) < std::tie(b.suite, b.benchmark, b.metric);
+    });
+    judgement.uuid = JudgementUuid(judgement);
+    return std::move(judged_);
+  }
+
+ private:
+  absl::Status JudgeCases() {
+    const auto before = ByName(*request_.baseline);
+    const auto after = ByName(*request_.candidate);
+    const bool has_common =
+        std::any_of(after.begin(), after.end(), [&](const auto& entry) { return before.contains(entry.first); });
+    if (!has_common) {
+      return absl::FailedPreconditionError(
+          fmt::format("judging the run {}: none of its {} cases is among the {} of the baseline {}; name another "
+                      "baseline, or run the same suite",
+                      request_.candidate->info.uuid, after.size(), before.size(), request_.baseline->info.uuid));
+    }
+    for (const auto& [key, result] : after) {
+      const auto found = before.find(key);
+      SH_RETURN_IF_ERROR(JudgeCase(found == before.end() ? nullptr : found->second, *result));
+    }
+    for (const auto& [key, result] : before) {
+      if (after.contains(key) || result->outcome == BenchmarkOutcome::kSkipped) continue;
+      AddOutcome(*result, VerdictOutcome::kInconclusive, "case-missing: the run does not hold it");
+      missing_.push_back(key.second);
+    }
+    return absl::OkStatus();
+  }
+
+  // `baseline` may be null.
+  absl::Status JudgeCase(const BenchmarkResult* baseline, const BenchmarkResult& candidate) {
+    if (candidate.outcome == BenchmarkOutcome::kFailed) {
+      const bool failed_before = baseline != nullptr && baseline->outcome == BenchmarkOutcome::kFailed;
+      const std::string reason = fmt::format("case-failed: {}{}", candidate.message.value_or("no message"),
+                                             failed_before ? "; failed in the baseline too" : "");
+      AddOutcome(candidate, failed_before ? VerdictOutcome::kInconclusive : VerdictOutcome::kRegressed, reason);
+      return absl::OkStatus();
+    }
+    const bool was_measured = baseline != nullptr && baseline->outcome == BenchmarkOutcome::kMeasured;
+    if (candidate.outcome == BenchmarkOutcome::kSkipped) {
+      if (was_measured) {
+        AddOutcome(candidate, VerdictOutcome::kInconclusive,
+                   fmt::format("case-skipped: {}", candidate.message.value_or("no message")));
+      }
+      return absl::OkStatus();
+    }
+    if (!was_measured) {
+      new_.push_back(candidate.name);
+      return absl::OkStatus();
+    }
+    SH_RETURN_IF_ERROR(CompareCase(*baseline, candidate));
+    return ScreenCase(*baseline, candidate);
+  }
+
+  absl::Status CompareCase(const BenchmarkResult& baseline, const BenchmarkResult& candidate) {
+    SH_ASSIGN_OR_RETURN(std::vector<Verdict> verdicts, JudgeCounts(baseline, candidate, environment_));
+    if (verdicts.empty()) not_recorded_.push_back(candidate.name);
+    const bool is_comparable = environment_.counts.empty();
+    CaseDifference difference;
+    difference.benchmark = candidate.name;
+    difference.kernels = CompareKernels(KernelsOf(baseline), KernelsOf(candidate));
+    bool has_changed = !difference.kernels.risen.empty() || !difference.kernels.fallen.empty();
+    for (Verdict& verdict : verdicts) {
+      verdict.suite = candidate.suite;
+      verdict.benchmark = candidate.name;
+      const bool is_change = verdict.outcome == VerdictOutcome::kRegressed ||
+                             verdict.outcome == VerdictOutcome::kImproved ||
+                             verdict.outcome == VerdictOutcome::kSuspect;
+      has_changed = has_changed || is_change;
+      AddVerdict(std::move(verdict));
+    }
+    if (!has_changed || !is_comparable) return absl::OkStatus();
+    difference.sites = CompareSites(SitesOf(baseline), SitesOf(candidate));
+    judged_.differences.push_back(std::move(difference));
+    return absl::OkStatus();
+  }
+
+  absl::Status ScreenCase(const BenchmarkResult& baseline, const BenchmarkResult& candidate) {
+    for (const char* metric : {"gpu_time_ns", "cpu_time_ns"}) {
+      const store::Point* before = FindPoint(baseline, metric);
+      const store::Point* after = FindPoint(candidate, metric);
+      if (before == nullptr && after == nullptr) continue;
+      if (before == nullptr || after == nullptr) {
+        AddVerdict(
+            {.suite = candidate.suite,
+             .benchmark = candidate.name,
+             .metric = metric,
+             .reason = fmt::format("not-recorded: only the {} holds it", before == nullptr ? "run" : "baseline")});
+        continue;
+      }
+      ScreenedTime& time = times_.emplace_back();
+      time.suite = candidate.suite;
+      time.metric = metric;
+      time.rounds.benchmark_id = candidate.name;
+      time.rounds.baseline = RoundsOf(*before);
+      time.rounds.candidate = RoundsOf(*after);
+      time.rounds.budget_ratio = BudgetOf(request_.gate, candidate.name);
+      time.rounds.environment_differs = !environment_.times.empty();
+      const auto source =
+          request_.are_interleaved ? analysis::gate::RoundSource::kInterleaved : analysis::gate::RoundSource::kStored;
+      SH_ASSIGN_OR_RETURN(time.verdict, ScreenTimes(time.rounds, source, kSeed));
+      return absl::OkStatus();
+    }
+    return absl::OkStatus();
+  }
+
+  // Replaces the verdicts of the screen that fresh rounds can prove or clear.
+  absl::Status Confirm() {
+    std::vector<ScreenedTime*> suspects;
+    std::vector<std::string> names;
+    for (ScreenedTime& time : times_) {
+      if (time.verdict.answer != Answer::kSuspect) continue;
+      suspects.push_back(&time);
+      names.push_back(time.rounds.benchmark_id);
+    }
+    if (suspects.empty() || !request_.confirm) return absl::OkStatus();
+    SH_ASSIGN_OR_RETURN(const int64_t rounds_a_side,
+                        analysis::gate::ConfirmRoundCount(static_cast<int64_t>(suspects.size()), request_.gate.q));
+    SH_ASSIGN_OR_RETURN(std::vector<CaseRounds> fresh, request_.confirm(names, rounds_a_side));
+    if (fresh.size() != suspects.size()) {
+      return absl::InternalError(
+          fmt::format("confirming {} cases: rounds of {} came back", suspects.size(), fresh.size()));
+    }
+    std::vector<analysis::gate::Confirmation> cases;
+    for (size_t i = 0; i < suspects.size(); ++i) {
+      CaseRounds& rounds = suspects[i]->rounds;
+      rounds.baseline = std::move(fresh[i].baseline);
+      rounds.candidate = std::move(fresh[i].candidate);
+      cases.push_back({rounds, suspects[i]->verdict.direction()});
+    }
+    SH_ASSIGN_OR_RETURN(const std::vector<TimeVerdict> verdicts,
+                        ConfirmTimes(cases, {.q = request_.gate.q, .seed = kSeed}));
+    for (size_t i = 0; i < suspects.size(); ++i) suspects[i]->verdict = verdicts[i];
+    return absl::OkStatus();
+  }
+
+  void AddVerdict(Verdict verdict) { judged_.judgement.verdicts.push_back(std::move(verdict)); }
+
+  void AddOutcome(const BenchmarkResult& result, VerdictOutcome outcome, const std::string& reason) {
+    AddVerdict({.suite = result.suite,
+                .benchmark = result.name,
+                .metric = kOutcomeMetric,
+                .outcome = outcome,
+                .reason = reason});
+  }
+
+  void AddNotes() {
+    std::vector<std::string>& notes = judged_.notes;
+    for (const analysis::gate::KeyDifference& key : environment_.times) {
+      const bool is_of_counts = std::any_of(environment_.counts.begin(), environment_.counts.end(),
+                                            [&](const auto& count) { return count.name == key.name; });
+      notes.push_back(fmt::format("The environment differs: {} was {}, is {}; {} cannot be judged.", key.name,
+                                  key.baseline.value_or("not recorded"), key.candidate.value_or("not recorded"),
+                                  is_of_counts ? "counts and times" : "times"));
+    }
+    const store::RunInfo& before = request_.baseline->info;
+    const store::RunInfo& after = request_.candidate->info;
+    if (before.machine != after.machine) {
+      notes.push_back(fmt::format("The machines differ: {} and {}.", before.machine, after.machine));
+    }
+    if (before.status != store::RunStatus::kComplete) notes.push_back("The baseline was interrupted.");
+    if (after.status != store::RunStatus::kComplete) notes.push_back("The run was interrupted.");
+    const auto add = [&](std::string_view what, const std::vector<std::string>& names) {
+      if (!names.empty()) notes.push_back(fmt::format("{}: {}.", what, Named(names)));
+    };
+    add("Not recorded on either side and taken as equal", environment_.unknown);
+    add("Without a measured case in the baseline, so not judged", new_);
+    add("In the baseline but not in this run", missing_);
+    add("Counts were not recorded on either side", not_recorded_);
+  }
+
+  void Acknowledge() {
+    for (Verdict& verdict : judged_.judgement.verdicts) {
+      if (verdict.outcome != VerdictOutcome::kRegressed) continue;
+      const auto found = std::find_if(
+          request_.acknowledgements.begin(), request_.acknowledgements.end(), [&](const store::Acknowledgement& known) {
+            const bool is_in_force =
+                known.created_at_ns <= request_.judged_at_ns && request_.judged_at_ns < known.expires_at_ns;
+            return is_in_force && (!known.metric || *known.metric == verdict.metric) &&
+                   Matches(known.benchmark_pattern, verdict.suite + "/" + verdict.benchmark);
+          });
+      if (found == request_.acknowledgements.end()) continue;
+      const std::string until = FormatUtc(found->expires_at_ns);
+      judged_.notes.push_back(fmt::format("{} of {} is acknowledged until {} by {}: {}{}", verdict.metric,
+                                          verdict.benchmark, until, found->author, found->reason,
+                                          found->issue_url ? " (" + *found->issue_url + ")" : ""));
+      verdict.outcome = VerdictOutcome::kPass;
+      verdict.reason = fmt::format("acknowledged: {}", verdict.reason);
+    }
+  }
+
+  const JudgeRequest& request_;
+  const EnvironmentDifference environment_;
+  JudgedRun judged_;
+  std::vector<ScreenedTime> times_;
+  std::vector<std::string> new_;
+  std::vector<std::string> missing_;
+  std::vector<std::string> not_recorded_;
+};
+
+}  // namespace
+
+absl::StatusOr<JudgedRun> JudgeRun(const JudgeRequest& request) { return Judge(request).Run(); }
+
+}  // namespace stallhound::cli
