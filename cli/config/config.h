@@ -5,8 +5,10 @@
 #include <absl/status/statusor.h>
 
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace stallhound::cli {
@@ -41,11 +43,16 @@ struct Config {
   GateConfig gate;
   std::string folder;  // of the file, absolute; without a file the working folder
   std::string path;    // empty: there is no file, all is default
+  // Lines of the keys that the file holds: {"bench.rounds", 3}, {"gate.budget[0].ratio", 9}.
+  std::map<std::string, int64_t> lines;
 };
 
 // The nearest stallhound.toml of the working folder and those above it; without one the defaults. Errors:
 // InvalidArgument with line and key: no TOML, an unknown key (with the nearest known one), a value of a wrong type or
 // out of range.
 absl::StatusOr<Config> LoadConfig();
+
+// The same of a file's text; `path` becomes Config::path, its parent Config::folder.
+absl::StatusOr<Config> ParseConfig(std::string_view text, const std::string& path);
 
 }  // namespace stallhound::cli
