@@ -52,7 +52,7 @@ class CommandLineTest : public ::testing::Test {
 
 TEST_F(CommandLineTest, HelpOfEveryCommandHasExamples) {
   for (const char* command :
-       {"captures", "counts", "doctor", "env", "explain", "export", "hunt", "import", "prune", "query"}) {
+       {"captures", "config", "counts", "doctor", "env", "explain", "export", "hunt", "import", "prune", "query"}) {
     const SubprocessResult result = Run({command, "--help"});
     EXPECT_EQ(result.exit_code, 0) << command;
     EXPECT_EQ(result.err, "") << command;
@@ -193,6 +193,28 @@ TEST_F(CommandLineTest, ExplainNamesTheNearestEntries) {
   EXPECT_THAT(typo.err, HasSubstr("there is no entry 'uniqe'; did you mean unique?"));
   EXPECT_THAT(Run({"explain", "clip-grad"}).err, HasSubstr("did you mean clip-grad-check or clip-grad-cpp?"));
   EXPECT_THAT(Run({"explain", "zzzzzzzz"}).err, HasSubstr("'stallhound explain' lists all"));
+}
+
+TEST_F(CommandLineTest, ConfigPrintsTheNearestFile) {
+  const std::string path = folder_.Write("a/stallhound.toml", "[bench]\nrounds = 5\n");
+  folder_.Write("a/b/x", "");
+  SubprocessOptions options = StallhoundOptions(home_, {"config", "bench.rounds", "--format", "json"});
+  options.argv[0] = std::filesystem::absolute(options.argv[0]);
+  options.working_folder = folder_.File("a/b");
+  const SubprocessResult result = RunSubprocess(options);
+  EXPECT_EQ(result.exit_code, 0) << result.err;
+  const nlohmann::json json = nlohmann::json::parse(result.out);
+  ASSERT_EQ(json["values"].size(), 1u);
+  EXPECT_EQ(json["values"][0]["value"], 5);
+  EXPECT_EQ(json["values"][0]["line"], 2);
+  EXPECT_TRUE(std::filesystem::equivalent(json["path"].get<std::string>(), path));
+  EXPECT_THAT(Run({"config", "--explain", "gate.q"}).out, StartsWith("gate.q\n  "));
+  EXPECT_EQ(Run({"config", "gate.qq"}).exit_code, 3);
+
+  folder_.Write("a/stallhound.toml", "[bench]\nround = 5\n");
+  const SubprocessResult unknown = RunSubprocess(options);
+  EXPECT_EQ(unknown.exit_code, 3);
+  EXPECT_THAT(unknown.err, HasSubstr("line 2: round: unknown key; did you mean 'rounds'?"));
 }
 
 TEST_F(CommandLineTest, CtrlCEndsAQueryBySignal) {

@@ -1,6 +1,7 @@
 #include "cli/registry.h"
 
 #include "cli/commands/captures_command.h"
+#include "cli/commands/config_command.h"
 #include "cli/commands/counts_command.h"
 #include "cli/commands/doctor_command.h"
 #include "cli/commands/env_command.h"
@@ -24,6 +25,7 @@ void AddAllCommands(CommandRegistry& registry) {
   AddImportCommand(registry);
   AddExportCommand(registry);
   AddPruneCommand(registry);
+  AddConfigCommand(registry);
 }
 
 }  // namespace stallhound::cli

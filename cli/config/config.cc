@@ -4,7 +4,6 @@
 #include <regex.h>
 
 #include <algorithm>
-#include <cmath>
 #include <filesystem>
 #include <type_traits>
 #include <utility>
@@ -32,11 +31,6 @@ std::optional<std::string> RegexProblem(const std::string& pattern) {
   char message[256];
   regerror(code, &regex, message, sizeof message);
   return std::string(message);
-}
-
-std::string Bounds(const ConfigKey& key) {
-  return std::isinf(key.most) ? fmt::format("from {} on", key.least)
-                              : fmt::format("from {} to {}", key.least, key.most);
 }
 
 class ConfigParser {
@@ -90,7 +84,8 @@ class ConfigParser {
   }
 
   absl::Status ReadKey(const toml::node& node, const ConfigKey& key) {
-    return std::visit([&](auto* member) { return Read(node, key, *member); }, key.member(config_));
+    return std::visit([&](auto* member) { return Read(node, key, *member); },
+                      key.member(config_, config_.gate.budgets.size() - 1));
   }
 
   absl::Status Wrong(const toml::node& node, const ConfigKey& key, std::string_view expected) const {

@@ -3,12 +3,15 @@
 // Every key of stallhound.toml as data: what reads the file, suggests the nearest key, prints and documents the
 // configuration.
 
+#include <absl/status/statusor.h>
+
 #include <cstdint>
 #include <optional>
 #include <span>
 #include <string>
 #include <string_view>
 #include <variant>
+#include <vector>
 
 #include "cli/config/config.h"
 
@@ -23,8 +26,8 @@ struct ConfigKey {
   std::string_view unit;     // of the value as it is written; empty: none
   std::string_view meaning;
   std::string_view example;  // a value as TOML
-  // Of kBudgetSection that of the last budget.
-  ConfigMember (*member)(Config& config);
+  // `budget`: which of the budgets, for keys of kBudgetSection.
+  ConfigMember (*member)(Config& config, size_t budget);
   double least = 0;  // bounds of a number, both allowed
   double most = 0;
   bool is_regex = false;  // POSIX extended, which is what --benchmark_filter takes
@@ -40,6 +43,12 @@ std::string FullName(const ConfigKey& key);
 
 // "text", "whole number", "number", "duration".
 std::string_view TypeName(const ConfigKey& key);
+
+// Of a number: "from 1 to 1000"; else empty.
+std::string Bounds(const ConfigKey& key);
+
+// The key of this full name, or all of the section of this name. Errors: NotFound, with the nearest name.
+absl::StatusOr<std::vector<const ConfigKey*>> FindConfigKeys(const std::string& name);
 
 // As TOML; nullopt: unset.
 std::optional<std::string> TomlValue(const ConfigMember& member);

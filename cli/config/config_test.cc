@@ -68,7 +68,7 @@ TEST(ConfigKeysTest, EveryMemberHasAKeyOfItsOwnThatIsDocumented) {
   config.gate.budgets.emplace_back();
   std::set<const void*> members;
   for (const ConfigKey& key : ConfigKeys()) {
-    members.insert(std::visit([](auto* member) -> const void* { return member; }, key.member(config)));
+    members.insert(std::visit([](auto* member) -> const void* { return member; }, key.member(config, 0)));
     EXPECT_GT(key.meaning.size(), 20u) << FullName(key);
     EXPECT_THAT(std::string(key.meaning), ::testing::EndsWith("."));
     EXPECT_EQ(TypeName(key) == "text", key.unit.empty()) << FullName(key);
@@ -83,9 +83,9 @@ TEST(ConfigKeysTest, ExamplesAreValidAndNotTheDefault) {
         "[" + std::string(key.section) + "]\n" + std::string(key.name) + " = " + std::string(key.example);
     absl::StatusOr<Config> config = ParseConfig(text, "/x/stallhound.toml");
     ASSERT_TRUE(config.ok()) << config.status();
-    EXPECT_EQ(TomlValue(key.member(*config)), key.example);
+    EXPECT_EQ(TomlValue(key.member(*config, 0)), key.example);
     Config standard;
-    EXPECT_NE(TomlValue(key.member(standard)), key.example) << FullName(key);
+    EXPECT_NE(TomlValue(key.member(standard, 0)), key.example) << FullName(key);
   }
 }
 
