@@ -35,7 +35,7 @@ if [[ -x "$bin/bench/bench" ]]; then
 fi
 cp examples/examples.txt examples/python/*.py .bundle/examples/
 cp dist/*.whl .bundle/
-cp -r ci/device/run.sh ci/device/steps ci/score_syncs.sh ci/score_syncs.py .bundle/
+cp -r ci/device/run.sh ci/device/steps ci/score_syncs.sh ci/score_syncs.py ci/score_twins.py .bundle/
 mkdir .bundle/tools && cp -L "$(command -v zstd)" .bundle/tools/ # Ubuntu has the libraries, not always the program
 chmod -R u+w .bundle
 
