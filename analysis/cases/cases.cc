@@ -189,13 +189,13 @@ absl::StatusOr<CaseCounts> Evaluate(capture::CaptureReader& reader, const CaseDi
   if (recorded_kinds.empty() || events.iterations.empty()) return counts;
   Evaluation evaluation{directory, events, {}};
   SH_ASSIGN_OR_RETURN(evaluation.window, gate::CountWindow(ToRecordedCounts(events)));
+  counts.iteration_count = evaluation.window.iteration_count;
   if (evaluation.window.problem) {
     counts.problem = gate::ReasonName(*evaluation.window.problem);
     return counts;
   }
   const std::vector<Span> window(events.iterations.begin() + evaluation.window.first_iteration,
                                  events.iterations.end());
-  counts.iteration_count = evaluation.window.iteration_count;
   counts.counts_complete = IsComplete(directory, events, window);
   counts.event_counts = EventCounts(evaluation, recorded_kinds);
   counts.kernels = Kernels(evaluation);

@@ -25,10 +25,10 @@ inline constexpr int64_t kCasesVersion = 1;
 struct CaseCounts {
   std::string id;
   int64_t recorded_iteration_count = 0;
-  // Iterations of the counted window (analysis/gate/counts.h). Null: host calls and GPU work were not recorded, or
-  // there is no window (`problem`); all lists are empty then.
+  // Iterations of the counted window (analysis/gate/counts.h). Null: no host calls and no GPU work were recorded. With
+  // a `problem` 0 or too few; all lists are then empty, as with null.
   std::optional<int64_t> iteration_count;
-  std::optional<bool> counts_complete;  // false: records were lost inside the window. Null as above
+  std::optional<bool> counts_complete;  // false: records were lost inside the window. Null: nothing was counted
   std::string problem;                  // why a recording with a GPU side gives no counts; else empty
   std::vector<store::KernelAggregate> kernels;
   std::vector<store::EventCount> event_counts;

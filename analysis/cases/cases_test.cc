@@ -217,7 +217,8 @@ TEST(CasesTest, TooFewIterationsAreAProblem) {
   program.Case("layer/a", 11, [&](int64_t us, int) { program.LaunchAt(us + 10); });
   const CaseCounts counts = program.One("layer/a");
   EXPECT_EQ(counts.problem, "window-too-short");
-  EXPECT_EQ(counts.iteration_count, std::nullopt);
+  EXPECT_EQ(counts.iteration_count, 9);
+  EXPECT_EQ(counts.counts_complete, std::nullopt);
   EXPECT_TRUE(counts.event_counts.empty());
 }
 
