@@ -1,6 +1,7 @@
 #include "cli/child.h"
 
 #include <absl/strings/str_split.h>
+#include <fcntl.h>
 #include <fmt/format.h>
 #include <signal.h>
 #include <spawn.h>
@@ -14,11 +15,15 @@
 #include <cstdio>
 #include <string_view>
 
+#include "base/clock.h"
+
 extern char** environ;
 
 namespace stallhound::cli {
 namespace {
 
+constexpr int64_t kSecondNs = 1'000'000'000;
+constexpr int64_t kGraceNs = 2 * kSecondNs;
 constexpr int kForwarded[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2};
 
 std::vector<std::string> EnvironmentWith(const Variables& variables) {
@@ -68,20 +73,32 @@ class SignalsHeld {
   struct sigaction previous_child_action_ {};
 };
 
-int WaitForEnd(pid_t child, const sigset_t& signals) {
-  while (true) {
-    int status = 0;
-    if (waitpid(child, &status, WNOHANG) == child) return status;
-    siginfo_t info{};
-    const int signal = sigwaitinfo(&signals, &info);
-    // A terminal sends its signals to every process in front of it: the child has its own already.
-    const bool is_terminals = info.si_code == SI_KERNEL;
-    if (signal > 0 && signal != SIGCHLD && !is_terminals) kill(child, signal);
-  }
+// Waits for a signal, at most until `until_ns` if there is one. 0: none came.
+int NextSignal(const sigset_t& signals, std::optional<int64_t> until_ns, siginfo_t* info) {
+  if (!until_ns) return std::max(0, sigwaitinfo(&signals, info));
+  const int64_t left_ns = std::max<int64_t>(0, *until_ns - SystemClock().MonotonicNs());
+  const timespec left{static_cast<time_t>(left_ns / kSecondNs), static_cast<long>(left_ns % kSecondNs)};
+  return std::max(0, sigtimedwait(&signals, info, &left));
 }
 
-ChildEnd EndOf(int status) {
+ChildEnd WaitForEnd(pid_t child, const sigset_t& signals, std::optional<int64_t> timeout_ns) {
   ChildEnd end;
+  std::optional<int64_t> until_ns;
+  if (timeout_ns) until_ns = SystemClock().MonotonicNs() + *timeout_ns;
+  int status = 0;
+  while (waitpid(child, &status, WNOHANG) != child) {
+    if (until_ns && SystemClock().MonotonicNs() >= *until_ns) {
+      kill(child, end.timed_out ? SIGKILL : SIGTERM);
+      end.timed_out = true;
+      *until_ns += kGraceNs;
+    }
+    siginfo_t info{};
+    const int signal = NextSignal(signals, until_ns, &info);
+    if (signal == 0 || signal == SIGCHLD) continue;
+    if (signal != SIGUSR1 && signal != SIGUSR2) end.interrupt = signal;
+    // A terminal sends its signals to every process in front of it: the child has its own already.
+    if (info.si_code != SI_KERNEL) kill(child, signal);
+  }
   if (WIFSIGNALED(status)) {
     end.signal = WTERMSIG(status);
   } else {
@@ -93,19 +110,31 @@ ChildEnd EndOf(int status) {
 }  // namespace
 
 absl::StatusOr<ChildEnd> RunChild(const std::vector<std::string>& argv, const Variables& variables) {
-  std::vector<std::string> arguments = argv;
-  std::vector<std::string> entries = EnvironmentWith(variables);
+  return RunWatchedChild({.argv = argv, .variables = variables, .output_path = "", .timeout_ns = std::nullopt});
+}
+
+absl::StatusOr<ChildEnd> RunWatchedChild(const WatchedChild& watched) {
+  std::vector<std::string> arguments = watched.argv;
+  std::vector<std::string> entries = EnvironmentWith(watched.variables);
   const SignalsHeld signals;
+  posix_spawn_file_actions_t actions;
+  posix_spawn_file_actions_init(&actions);
+  if (!watched.output_path.empty()) {
+    posix_spawn_file_actions_addopen(&actions, STDOUT_FILENO, watched.output_path.c_str(), O_WRONLY | O_CREAT | O_TRUNC,
+                                     0666);
+    posix_spawn_file_actions_adddup2(&actions, STDOUT_FILENO, STDERR_FILENO);
+  }
   posix_spawnattr_t attributes;
   posix_spawnattr_init(&attributes);
   posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK);
   posix_spawnattr_setsigmask(&attributes, &signals.previous());
   pid_t child = 0;
-  const int error = posix_spawnp(&child, arguments[0].c_str(), nullptr, &attributes, Pointers(arguments).data(),
+  const int error = posix_spawnp(&child, arguments[0].c_str(), &actions, &attributes, Pointers(arguments).data(),
                                  Pointers(entries).data());
   posix_spawnattr_destroy(&attributes);
-  if (error != 0) return absl::ErrnoToStatus(error, fmt::format("starting '{}'", argv[0]));
-  return EndOf(WaitForEnd(child, signals.held()));
+  posix_spawn_file_actions_destroy(&actions);
+  if (error != 0) return absl::ErrnoToStatus(error, fmt::format("starting '{}'", watched.argv[0]));
+  return WaitForEnd(child, signals.held(), watched.timeout_ns);
 }
 
 ChildEnd RunForked(const std::function<int()>& work) {
@@ -118,7 +147,7 @@ ChildEnd RunForked(const std::function<int()>& work) {
     fflush(nullptr);
     _exit(exit_code);
   }
-  return EndOf(WaitForEnd(child, signals.held()));
+  return WaitForEnd(child, signals.held(), std::nullopt);
 }
 
 std::optional<std::string> FindInPath(const std::string& name) {

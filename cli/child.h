@@ -4,6 +4,7 @@
 
 #include <absl/status/statusor.h>
 
+#include <cstdint>
 #include <functional>
 #include <optional>
 #include <string>
@@ -19,12 +20,25 @@ inline constexpr int kExitNotFound = 127;
 struct ChildEnd {
   std::optional<int> exit_code;  // exactly one of the two is set
   std::optional<int> signal;
+  bool timed_out = false;  // ended by WatchedChild::timeout_ns
+  // SIGINT, SIGTERM, SIGHUP or SIGQUIT if it came to us meanwhile; passed on as RunChild says.
+  std::optional<int> interrupt = std::nullopt;
 };
 
 // Runs `argv` (argv[0] is looked up in PATH) with our environment and `variables` set, and waits for its end. Passes on
 // SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1 and SIGUSR2, but for those that a terminal sends to the child itself.
 // Errors: NotFound or PermissionDenied if it can't be started.
 absl::StatusOr<ChildEnd> RunChild(const std::vector<std::string>& argv, const Variables& variables);
+
+struct WatchedChild {
+  std::vector<std::string> argv;
+  Variables variables;
+  std::string output_path;            // where both its streams go; empty: ours
+  std::optional<int64_t> timeout_ns;  // then SIGTERM, and two seconds later SIGKILL; unset: none
+};
+
+// As RunChild, with a limit of time and its output in a file. Errors also: what opening the file gives.
+absl::StatusOr<ChildEnd> RunWatchedChild(const WatchedChild& child);
 
 // Runs `work` in a forked copy of this process, whose exit code it returns, so that a crash in it is not ours. Waits
 // and passes on signals as RunChild does. Call from a process of one thread, with flushed streams.

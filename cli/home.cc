@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 #include <signal.h>
 #include <stdlib.h>
+#include <sys/random.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -158,6 +159,32 @@ absl::StatusOr<std::string> NewSpoolFolder(const std::string& home, int64_t real
 absl::StatusOr<std::string> NewCapturePath(const std::string& home, std::string_view uuid, int64_t realtime_ns) {
   SH_RETURN_IF_ERROR(MakeHome(home));
   return fmt::format("{}/{}-{}{}", home, CompactUtc(realtime_ns), uuid, capture::kCaptureFileSuffix);
+}
+
+absl::StatusOr<std::string> NewUuid() {
+  unsigned char bytes[16];
+  if (getrandom(bytes, sizeof bytes, 0) != static_cast<ssize_t>(sizeof bytes)) {
+    return EnvironmentError(fmt::format("drawing a random id: {}", strerror(errno)));
+  }
+  std::string uuid;
+  for (const unsigned char byte : bytes) uuid += fmt::format("{:02x}", byte);
+  return uuid;
+}
+
+absl::StatusOr<std::string> MachineName(const std::string& home) {
+  const char* label = getenv("STALLHOUND_MACHINE");
+  if (label != nullptr && *label != '\0') return label;
+  const std::string path = home + "/machine";
+  if (const absl::StatusOr<std::string> text = ReadFile(path); text.ok()) {
+    const std::string name(absl::StripAsciiWhitespace(text->substr(0, text->find('\n'))));
+    if (!name.empty()) return name;
+  }
+  SH_RETURN_IF_ERROR(MakeHome(home));
+  SH_ASSIGN_OR_RETURN(std::string name, NewUuid());
+  if (const absl::Status written = WriteFileAtomically(path, name + "\n"); !written.ok()) {
+    return HomeError("writing into", home, std::string(written.message()));
+  }
+  return name;
 }
 
 absl::StatusOr<std::vector<Recording>> ListRecordings(const std::string& home) {

@@ -4,6 +4,7 @@
 //   <home>/<utc date>-<uuid>.stallhound     captures
 //   <home>/spool/<utc date>-<random>/       spools of one run, until they have become a capture
 //   <home>/history.db                       the history of benchmark runs (store/history.h)
+//   <home>/machine                          what the history calls this machine
 
 #include <absl/status/statusor.h>
 
@@ -26,6 +27,13 @@ absl::StatusOr<std::string> NewSpoolFolder(const std::string& home, int64_t real
 
 // Where a capture of this uuid is to be written. Makes the home if need be. Errors: the environment's.
 absl::StatusOr<std::string> NewCapturePath(const std::string& home, std::string_view uuid, int64_t realtime_ns);
+
+// What the history calls this machine: $STALLHOUND_MACHINE, else the first line of <home>/machine, where a random id is
+// put at first use. Never a host name. Errors: the environment's.
+absl::StatusOr<std::string> MachineName(const std::string& home);
+
+// 32 random hex digits. Errors: the environment's.
+absl::StatusOr<std::string> NewUuid();
 
 // A capture, or spools that no capture was made of.
 struct Recording {

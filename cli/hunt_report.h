@@ -1,6 +1,6 @@
 #pragma once
 
-// The part of a hunt behind the recording: report, verdict, capture file.
+// The part of a hunt behind the recording: report and verdict.
 
 #include <absl/status/statusor.h>
 
@@ -28,8 +28,5 @@ struct HuntReportOptions {
 // code. `program` is how the recorded program ended, empty if none was run.
 absl::StatusOr<int> ReportHunt(const HuntReportOptions& options, OpenedRecording& recording, const ChildEnd& program,
                                Console& console);
-
-// Writes a recording made of spools into the home and returns the capture's path.
-absl::StatusOr<std::string> SaveCapture(const std::string& home, OpenedRecording& recording, Console& console);
 
 }  // namespace stallhound::cli

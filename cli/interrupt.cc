@@ -35,6 +35,8 @@ InterruptScope::~InterruptScope() {
 
 int InterruptSignal() { return asked_signal.load(std::memory_order_relaxed); }
 
+void AskToStop(int signal) { asked_signal.store(signal, std::memory_order_relaxed); }
+
 absl::Status CheckInterrupt() {
   return InterruptSignal() == 0 ? absl::OkStatus() : absl::CancelledError("interrupted by a signal");
 }

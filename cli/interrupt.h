@@ -18,6 +18,9 @@ class InterruptScope {
 // The signal that asked, 0 if none did since the last scope began.
 int InterruptSignal();
 
+// Asks the work to stop as `signal` would have: for one that came while it was blocked.
+void AskToStop(int signal);
+
 // Cancelled if a signal asked to stop.
 absl::Status CheckInterrupt();
 

@@ -201,4 +201,16 @@ absl::StatusOr<std::unique_ptr<CaptureReader>> OpenCaptureFile(const std::string
   return reader;
 }
 
+absl::StatusOr<std::string> CaptureChecksum(const std::string& path) {
+  SH_ASSIGN_OR_RETURN(const std::string uri, CaptureUri(path));
+  SH_ASSIGN_OR_RETURN(SqliteConnection connection, OpenSqlite(uri, SQLITE_OPEN_READONLY | SQLITE_OPEN_URI));
+  SH_RETURN_IF_ERROR(CheckCapture(connection.get(), "main", path));
+  SH_ASSIGN_OR_RETURN(SqliteStatement select,
+                      PrepareSql(connection.get(), "SELECT value FROM capture_info WHERE key = 'checksum'"));
+  if (sqlite3_step(select.get()) != SQLITE_ROW || sqlite3_column_type(select.get(), 0) != SQLITE_TEXT) {
+    return absl::DataLossError(fmt::format("reading the checksum of {}: it states none; the file is damaged", path));
+  }
+  return std::string(reinterpret_cast<const char*>(sqlite3_column_text(select.get(), 0)));
+}
+
 }  // namespace stallhound::capture

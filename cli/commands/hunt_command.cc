@@ -4,12 +4,10 @@
 
 #include <CLI/CLI.hpp>
 #include <exception>
-#include <filesystem>
 #include <memory>
 #include <optional>
 #include <utility>
 
-#include "base/clock.h"
 #include "base/file.h"
 #include "base/status_macros.h"
 #include "cli/budget_options.h"
@@ -17,11 +15,12 @@
 #include "cli/exit_code.h"
 #include "cli/home.h"
 #include "cli/hunt_report.h"
-#include "cli/install_paths.h"
 #include "cli/interrupt.h"
 #include "cli/no_spool.h"
+#include "cli/recorder.h"
 #include "cli/recording_options.h"
 #include "cli/running_processes.h"
+#include "cli/save_capture.h"
 #include "cli/step_options.h"
 #include "record/control/environment.h"
 
@@ -72,24 +71,6 @@ struct HuntCommandOptions {
   std::string exit_code;  // "program", "verdict" or empty: as --strict and the budget say
 };
 
-// What a program needs to be recorded.
-struct Recorder {
-  std::string path;
-  std::string spool_folder;
-  Variables variables;
-};
-
-absl::StatusOr<Recorder> Prepare(const HuntCommandOptions& options, Console& console) {
-  Recorder recorder;
-  SH_ASSIGN_OR_RETURN(recorder.path, FindRecorder());
-  SH_ASSIGN_OR_RETURN(recorder.spool_folder, NewSpoolFolder(HomeFolder(), SystemClock().RealtimeNs()));
-  SH_ASSIGN_OR_RETURN(recorder.variables, RecordingVariables(options.recording, recorder.path, recorder.spool_folder));
-  for (const std::string& warning : ResolveInjectionConflicts(options.recording, recorder.variables)) {
-    console.Warn(warning);
-  }
-  return recorder;
-}
-
 // Better now than after a run of hours.
 absl::Status CheckBeforeTheRun(const HuntCommandOptions& options) {
   SH_RETURN_IF_ERROR(RecordingVariables(options.recording, "", "").status());
@@ -133,16 +114,6 @@ int ProcessRun(const HuntReportOptions& options, const Recorder& recorder, const
   return ExitCodeOf(verdict.status());
 }
 
-void RemoveSpools(const std::string& folder) {
-  const absl::StatusOr<std::vector<Recording>> recordings = ListRecordings(HomeFolder());
-  if (!recordings.ok()) return;
-  for (const Recording& recording : *recordings) {
-    if (recording.path == folder && recording.is_live) return;
-  }
-  std::error_code ignored;
-  std::filesystem::remove_all(folder, ignored);
-}
-
 // Whether processes of the program still run; says so.
 bool WarnOfRunning(const std::string& spool_folder, Console& console) {
   const std::vector<pid_t> running = ProcessesLeftWith(record::kSpoolDirectory, spool_folder);
@@ -165,7 +136,7 @@ int FinishRun(const HuntCommandOptions& options, const std::vector<std::string>&
          ExplainNoSpool({argv, end, recorder.path, recorder.spool_folder, options.recording})) {
       console.Warn("nothing was recorded: " + reason);
     }
-    RemoveSpools(recorder.spool_folder);
+    RemoveSpools(HomeFolder(), recorder.spool_folder);
     return kExitEnvironment;
   }
   if (const absl::Status flushed = console.Flush(); !flushed.ok()) console.Warn(std::string(flushed.message()));
@@ -177,7 +148,7 @@ int FinishRun(const HuntCommandOptions& options, const std::vector<std::string>&
   }
   const bool is_kept = *processed.exit_code == kExitFine || *processed.exit_code == kExitRegression ||
                        *processed.exit_code == kExitInconclusive;
-  if (is_kept && !report.is_partial) RemoveSpools(recorder.spool_folder);
+  if (is_kept && !report.is_partial) RemoveSpools(HomeFolder(), recorder.spool_folder);
   return *processed.exit_code;
 }
 
@@ -198,14 +169,14 @@ int ChooseEnd(const HuntCommandOptions& options, const ChildEnd& end, int verdic
 absl::StatusOr<int> HuntProgram(const HuntCommandOptions& options, CommandContext& context) {
   Console& console = context.console;
   SH_RETURN_IF_ERROR(CheckBeforeTheRun(options));
-  const absl::StatusOr<Recorder> recorder = Prepare(options, console);
+  const absl::StatusOr<Recorder> recorder = PrepareRecorder(HomeFolder(), options.recording, console);
   if (!recorder.ok()) {
     console.Warn(fmt::format("the program runs without being recorded: {}", std::string(recorder.status().message())));
   }
   SH_RETURN_IF_ERROR(console.Flush());
   const absl::StatusOr<ChildEnd> end = RunChild(context.program, recorder.ok() ? recorder->variables : Variables());
   if (!end.ok()) {
-    if (recorder.ok()) RemoveSpools(recorder->spool_folder);
+    if (recorder.ok()) RemoveSpools(HomeFolder(), recorder->spool_folder);
     console.Error(std::string(end.status().message()));
     return absl::IsNotFound(end.status()) ? kExitNotFound : kExitNotExecutable;
   }

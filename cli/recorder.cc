@@ -1,0 +1,33 @@
+#include "cli/recorder.h"
+
+#include <filesystem>
+#include <system_error>
+#include <vector>
+
+#include "base/clock.h"
+#include "base/status_macros.h"
+#include "cli/home.h"
+#include "cli/install_paths.h"
+
+namespace stallhound::cli {
+
+absl::StatusOr<Recorder> PrepareRecorder(const std::string& home, const RecordingOptions& options, Console& console) {
+  Recorder recorder;
+  SH_ASSIGN_OR_RETURN(recorder.path, FindRecorder());
+  SH_ASSIGN_OR_RETURN(recorder.spool_folder, NewSpoolFolder(home, SystemClock().RealtimeNs()));
+  SH_ASSIGN_OR_RETURN(recorder.variables, RecordingVariables(options, recorder.path, recorder.spool_folder));
+  for (const std::string& warning : ResolveInjectionConflicts(options, recorder.variables)) console.Warn(warning);
+  return recorder;
+}
+
+void RemoveSpools(const std::string& home, const std::string& folder) {
+  const absl::StatusOr<std::vector<Recording>> recordings = ListRecordings(home);
+  if (!recordings.ok()) return;
+  for (const Recording& recording : *recordings) {
+    if (recording.path == folder && recording.is_live) return;
+  }
+  std::error_code ignored;
+  std::filesystem::remove_all(folder, ignored);
+}
+
+}  // namespace stallhound::cli

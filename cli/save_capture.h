@@ -1,0 +1,16 @@
+#pragma once
+
+#include <absl/status/statusor.h>
+
+#include <string>
+
+#include "cli/console.h"
+#include "cli/open_recording.h"
+
+namespace stallhound::cli {
+
+// Writes a recording made of spools into the home and returns the capture's path. Shows progress; Cancelled after
+// Ctrl-C. Errors also: those of WriteCaptureFile.
+absl::StatusOr<std::string> SaveCapture(const std::string& home, OpenedRecording& recording, Console& console);
+
+}  // namespace stallhound::cli
