@@ -1,8 +1,7 @@
-"""Data-parallel training on two GPUs; rank 1 reads its loss in every step and then writes it down for 5 ms."""
+"""Data-parallel training on two GPUs; rank 1 waits in every step for a score that takes its GPU 5 ms."""
 
 import os
 import sys
-import time
 
 import torch
 import torch.distributed as dist
@@ -20,12 +19,11 @@ torch.manual_seed(rank)
 model = torch.nn.Sequential(*[torch.nn.Linear(2048, 2048) for _ in range(4)]).to(device)
 optimizer = torch.optim.SGD(model.parameters(), lr=1e-4)
 images = torch.randn(512, 2048, device=device)
+validation = torch.randn(4096, 4096, device=device)
 
 
-def log(loss):
-    value = loss.item()
-    time.sleep(0.005)
-    return value
+def score():
+    return (validation @ validation @ validation).mean().item()
 
 
 def step():
@@ -33,7 +31,7 @@ def step():
     loss = model(images).square().mean()
     loss.backward()
     if rank == 1:
-        log(loss)
+        score()
     for parameter in model.parameters():
         dist.all_reduce(parameter.grad)
     optimizer.step()

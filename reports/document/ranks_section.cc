@@ -59,7 +59,7 @@ Section RanksSection(const analysis::HuntReport& report) {
                            {"for the late"},
                            {"collectives", ColumnKind::kNumber},
                            {"waited", ColumnKind::kNumber},
-                           {"while the late one had", ColumnKind::kName}};
+                           {"while the late one had"}};
   for (const analysis::RankDelay& delay : report.rank_delays) {
     section.table.rows.push_back({RankText(delay.waiting), RankText(delay.late), FormatCount(delay.collective_count),
                                   FormatDuration(delay.wait_ns), CausesText(report, delay)});

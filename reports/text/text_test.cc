@@ -79,10 +79,10 @@ TEST(TerminalTest, AlignsColumnsBehindWideAndMarkedText) {
 TEST(TerminalTest, KeepsTableOnOneLineWhereItFitsAndTextsBelowWhereNot) {
   analysis::HuntReport report = OrdinaryHunt();
   report.budget.reset();  // names the lines too
-  const std::string wide = LineWith(HuntTerminal(report, {false, 240}), "training/loop.py:87");
+  const std::string wide = LineWith(HuntTerminal(report, {false, 240}), "train_step");
   EXPECT_NE(wide.find("3.41 ms"), std::string::npos) << wide;
   const std::string narrow = HuntTerminal(report, {false, 72});
-  EXPECT_TRUE(absl::StartsWith(LineWith(narrow, "training/loop.py:87"), "  where: ")) << narrow;
+  EXPECT_TRUE(absl::StartsWith(LineWith(narrow, "train_step"), "  where: ")) << narrow;
   EXPECT_NE(LineWith(narrow, "3.41 ms").find("wait"), std::string::npos) << narrow;
   EXPECT_NE(LineWith(HuntTerminal(report, {false, 40}), "GPU idle: 3.41 ms"), "");
 }
