@@ -38,4 +38,9 @@ run 0 "$package/bin/stallhound" hunt -- "$work/program"
 contains "operators: 5 steps"
 run 0 "$package/bin/stallhound" captures
 contains program
+run 0 bash --norc -c 'source "$1"; complete -p stallhound' bash "$package/share/bash-completion/completions/stallhound"
+contains "complete -F _stallhound stallhound"
+for script in zsh/site-functions/_stallhound fish/vendor_completions.d/stallhound.fish; do
+  grep -q "^# Completion of stallhound" "$package/share/$script" || fail "share/$script holds no completion"
+done
 echo "the package works from another folder"

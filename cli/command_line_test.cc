@@ -51,8 +51,8 @@ class CommandLineTest : public ::testing::Test {
 };
 
 TEST_F(CommandLineTest, HelpOfEveryCommandHasExamples) {
-  for (const char* command :
-       {"captures", "config", "counts", "doctor", "env", "explain", "export", "hunt", "import", "prune", "query"}) {
+  for (const char* command : {"captures", "completion", "config", "counts", "doctor", "env", "explain", "export",
+                              "hunt", "import", "prune", "query"}) {
     const SubprocessResult result = Run({command, "--help"});
     EXPECT_EQ(result.exit_code, 0) << command;
     EXPECT_EQ(result.err, "") << command;

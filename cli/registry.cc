@@ -1,6 +1,7 @@
 #include "cli/registry.h"
 
 #include "cli/commands/captures_command.h"
+#include "cli/commands/completion_command.h"
 #include "cli/commands/config_command.h"
 #include "cli/commands/counts_command.h"
 #include "cli/commands/doctor_command.h"
@@ -26,6 +27,7 @@ void AddAllCommands(CommandRegistry& registry) {
   AddExportCommand(registry);
   AddPruneCommand(registry);
   AddConfigCommand(registry);
+  AddCompletionCommand(registry);
 }
 
 }  // namespace stallhound::cli

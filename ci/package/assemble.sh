@@ -27,6 +27,15 @@ ldd "$stallhound" | awk '$2 == "=>" {print $1, $3}' | grep -vE "^($SYSTEM_LIBRAR
   chmod 644 "$folder/lib/$name"
 done
 
+# complete SHELL FILE: where the shell looks below a folder of XDG_DATA_DIRS, or of fpath.
+complete() {
+  mkdir -p "$(dirname "$folder/share/$2")"
+  "$stallhound" completion "$1" >"$folder/share/$2"
+}
+complete bash bash-completion/completions/stallhound
+complete zsh zsh/site-functions/_stallhound
+complete fish fish/vendor_completions.d/stallhound.fish
+
 cp "$here/../../LICENSE" "$folder/share/licenses/stallhound.txt"
 for package in "${LINKED_PACKAGES[@]}"; do
   copyright="/usr/share/doc/$package/copyright"
