@@ -54,6 +54,8 @@ class HistoryReader {
   virtual absl::StatusOr<std::vector<Acknowledgement>> ActiveAcknowledgements(int64_t at_ns) = 0;
   // The newest baseline of that name. NotFound if none was set.
   virtual absl::StatusOr<Baseline> FindBaseline(std::string_view name) = 0;
+  // The newest baseline of each name, by name.
+  virtual absl::StatusOr<std::vector<Baseline>> ListBaselines() = 0;
 };
 
 }  // namespace stallhound::store

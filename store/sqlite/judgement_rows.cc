@@ -100,6 +100,20 @@ absl::StatusOr<std::optional<Baseline>> ReadBaseline(const Database& database, s
   return baseline;
 }
 
+absl::StatusOr<std::vector<Baseline>> ReadBaselines(const Database& database) {
+  const std::string sql = fmt::format(
+      "SELECT run.uuid, {} FROM baseline JOIN run ON run.run_id = baseline.run_id "
+      "WHERE baseline_id IN (SELECT MAX(baseline_id) FROM baseline GROUP BY name) ORDER BY baseline.name",
+      Columns<Baseline>::kNames);
+  SH_ASSIGN_OR_RETURN(Statement statement, Statement::Prepare(database, sql));
+  std::vector<Baseline> baselines;
+  SH_RETURN_IF_ERROR(statement.ForEachRow(std::tuple<>(), [&] {
+    Baseline& baseline = baselines.emplace_back();
+    return statement.Read(std::tuple_cat(std::tie(baseline.run_uuid), Columns<Baseline>::Of(baseline)));
+  }));
+  return baselines;
+}
+
 absl::StatusOr<std::vector<Acknowledgement>> ReadAcknowledgements(const Database& database, int64_t at_ns) {
   using Row = Columns<Acknowledgement>;
   SH_ASSIGN_OR_RETURN(

@@ -22,6 +22,9 @@ absl::StatusOr<std::optional<Judgement>> ReadJudgement(const Database& database,
 absl::StatusOr<std::optional<Acknowledgement>> ReadAcknowledgement(const Database& database, std::string_view uuid);
 absl::StatusOr<std::optional<Baseline>> ReadBaseline(const Database& database, std::string_view name);
 
+// The newest of each name, by name.
+absl::StatusOr<std::vector<Baseline>> ReadBaselines(const Database& database);
+
 // Those that hold at that instant.
 absl::StatusOr<std::vector<Acknowledgement>> ReadAcknowledgements(const Database& database, int64_t at_ns);
 

@@ -118,6 +118,11 @@ class SqliteHistory : public History {
                     name, database_.path()));
   }
 
+  absl::StatusOr<std::vector<Baseline>> ListBaselines() override {
+    SH_ASSIGN_OR_RETURN(const Transaction transaction, Transaction::Begin(database_, Transaction::Kind::kRead));
+    return ReadBaselines(database_);
+  }
+
   const std::vector<std::string>& warnings() const override { return database_.warnings(); }
 
  private:

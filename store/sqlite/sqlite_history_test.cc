@@ -220,6 +220,7 @@ TEST_F(HistoryTest, TakesTheNewestBaseline) {
   EXPECT_TRUE(history_->SetBaseline({"topic", RunUuid(0), 15, std::nullopt}).ok());
   EXPECT_TRUE(history_->SetBaseline(second).ok());
   EXPECT_EQ(*history_->FindBaseline("main"), second);
+  EXPECT_THAT(history_->ListBaselines().value(), ElementsAre(second, Baseline{"topic", RunUuid(0), 15, std::nullopt}));
   EXPECT_EQ(history_->SetBaseline({"main", RunUuid(2), 30, std::nullopt}).code(), absl::StatusCode::kNotFound);
   EXPECT_EQ(*history_->FindBaseline("main"), second);
 }
