@@ -4,7 +4,7 @@
 
 namespace stallhound::cli {
 
-// `stallhound completion`: scripts that complete its command lines in a shell. Add it last: it reads the registry.
+// `stallhound completion`: scripts that complete its command lines in a shell. Keeps a reference to the registry.
 void AddCompletionCommand(CommandRegistry& registry);
 
 }  // namespace stallhound::cli

@@ -47,9 +47,10 @@ std::string ZshCompletion(std::span<const CompletionCommand> commands) {
 # Completion of stallhound for zsh; written by `stallhound completion zsh`.
 
 _stallhound() {
-  local state dashes
-  local -a commands
-  commands=(
+  # `commands` is zsh's own.
+  local curcontext="$curcontext" state line dashes
+  local -a subcommands
+  subcommands=(
 )sh";
   for (const CompletionCommand& command : commands) {
     script += fmt::format("    '{}:{}'\n", command.name, Escaped(command.summary));
@@ -58,7 +59,7 @@ _stallhound() {
   _arguments -C '--help[Print this help message and exit]' '--version[Print the version and exit]' \
     '1:command:->command' '*::argument:->argument'
   case $state in
-    command) _describe command commands ;;
+    command) _describe command subcommands ;;
     argument)
       dashes=${words[(i)--]}
       case $words[1] in
