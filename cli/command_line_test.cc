@@ -13,7 +13,10 @@
 #include "base/version.h"
 #include "capture/file/capture_file.h"
 #include "capture/testing/memory_capture.h"
+#include "cli/home.h"
+#include "cli/nightly/kept_builds.h"
 #include "cli/testing/run_stallhound.h"
+#include "store/history.h"
 
 namespace stallhound::cli {
 namespace {
@@ -303,6 +306,32 @@ TEST_F(CommandLineTest, PruneKeepsWhatItShould) {
   EXPECT_EQ(Run({"prune", "--max-size", "0", "--yes"}).exit_code, 0);
   EXPECT_FALSE(std::filesystem::exists(home_ + "/spool/20260101-000000-x"));
   EXPECT_THAT(Run({"prune", "--max-size", "0", "--yes"}).err, HasSubstr("nothing to remove"));
+}
+
+TEST_F(CommandLineTest, PruneKeepsTheProgramsOfBaselines) {
+  std::filesystem::create_directories(home_);
+  auto history = store::OpenHistory(HistoryPath(home_), {});
+  ASSERT_TRUE(history.ok()) << history.status();
+  std::vector<std::string> programs;
+  for (const std::string uuid : {"run-a", "run-b"}) {
+    store::RunRecord run;
+    run.info.uuid = uuid;
+    run.info.machine = "m";
+    run.info.producer = "test";
+    ASSERT_TRUE((*history)->AppendRun(run).ok());
+    absl::StatusOr<KeptBuild> kept = KeepBuild(home_, folder_.Write("bench", uuid, 0755));
+    ASSERT_TRUE(kept.ok()) << kept.status();
+    ASSERT_TRUE(AddRun(*kept, uuid).ok());
+    programs.push_back(kept->folder);
+  }
+  ASSERT_TRUE((*history)->SetBaseline({"main", "run-a", 1, std::nullopt}).ok());
+  EXPECT_EQ(Run({"prune", "--keep", "0", "--yes"}).out, "");
+  const SubprocessResult result = Run({"prune", "--older-than", "0", "--yes"});
+  EXPECT_EQ(result.exit_code, 0) << result.err;
+  EXPECT_EQ(result.out, programs[1] + "\n");
+  EXPECT_THAT(result.err, HasSubstr("0 recordings and 1 kept program ("));
+  EXPECT_TRUE(std::filesystem::exists(programs[0]));
+  EXPECT_FALSE(std::filesystem::exists(programs[1]));
 }
 
 TEST_F(CommandLineTest, PruneLeavesWhatIsNotItsOwn) {

@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <cerrno>
 #include <filesystem>
 #include <memory>
@@ -17,6 +18,8 @@
 #include "cli/exit_code.h"
 #include "cli/home.h"
 #include "cli/interrupt.h"
+#include "cli/nightly/kept_builds.h"
+#include "store/history.h"
 
 namespace stallhound::cli {
 namespace {
@@ -24,7 +27,8 @@ namespace {
 constexpr char kDetails[] =
     R"help(Removes captures from the home, and spools that no capture was made of, by the limits given; at least
 one is needed, and what breaks any of them goes, oldest first; captures left half written go too.
-Spools of running programs stay, and so does what bears other names.
+Spools of running programs stay, and so does what bears other names. Of the benchmark programs that
+`nightly` keeps, those go that no baseline names, by age and size; --keep is for captures alone.
 Without --yes it asks on a terminal and refuses elsewhere.
 
 Examples:
@@ -65,19 +69,71 @@ absl::StatusOr<Limits> LimitsOf(const PruneOptions& options) {
   return limits;
 }
 
-// What goes, oldest first. `recordings` are newest first.
-std::vector<Recording> Select(const std::vector<Recording>& recordings, const Limits& limits) {
-  std::vector<Recording> selected;
+struct Item {
+  std::string path;
+  uint64_t bytes = 0;
+  int64_t modified_ns = 0;
+  // One of the two.
+  std::optional<Recording> recording;
+  std::optional<KeptBuild> build;
+};
+
+Item ItemOf(Recording recording) {
+  Item item{recording.path, recording.bytes, recording.modified_ns, std::nullopt, std::nullopt};
+  item.recording = std::move(recording);
+  return item;
+}
+
+Item ItemOf(KeptBuild build) {
+  Item item{build.folder, build.bytes, build.modified_ns, std::nullopt, std::nullopt};
+  item.build = std::move(build);
+  return item;
+}
+
+// Kept benchmark programs that no baseline names, so that nothing will be measured with them again.
+absl::StatusOr<std::vector<KeptBuild>> UnnamedBuilds(const std::string& home) {
+  std::vector<KeptBuild> builds = ListBuilds(home);
+  if (builds.empty()) return builds;
+  absl::StatusOr<std::unique_ptr<store::History>> history =
+      store::OpenHistory(HistoryPath(home), {.access = store::Access::kRead});
+  if (absl::IsNotFound(history.status())) return builds;
+  SH_RETURN_IF_ERROR(history.status());
+  SH_ASSIGN_OR_RETURN(const std::vector<store::Baseline> baselines, (*history)->ListBaselines());
+  std::erase_if(builds, [&](const KeptBuild& build) {
+    return std::any_of(baselines.begin(), baselines.end(), [&](const store::Baseline& baseline) {
+      return std::find(build.run_uuids.begin(), build.run_uuids.end(), baseline.run_uuid) != build.run_uuids.end();
+    });
+  });
+  return builds;
+}
+
+// All that may go, newest first.
+absl::StatusOr<std::vector<Item>> ListItems(const std::string& home) {
+  std::vector<Item> items;
+  SH_ASSIGN_OR_RETURN(std::vector<Recording> recordings, ListRecordings(home));
+  for (Recording& recording : recordings) {
+    if (!recording.is_live) items.push_back(ItemOf(std::move(recording)));
+  }
+  SH_ASSIGN_OR_RETURN(std::vector<KeptBuild> builds, UnnamedBuilds(home));
+  for (KeptBuild& build : builds) items.push_back(ItemOf(std::move(build)));
+  std::stable_sort(items.begin(), items.end(),
+                   [](const Item& a, const Item& b) { return a.modified_ns > b.modified_ns; });
+  return items;
+}
+
+// What goes, oldest first. `items` are newest first.
+std::vector<Item> Select(const std::vector<Item>& items, const Limits& limits) {
+  std::vector<Item> selected;
   int64_t capture_count = 0;
   uint64_t bytes = 0;
-  for (const Recording& recording : recordings) {
-    if (recording.is_live) continue;
-    capture_count += recording.is_spool ? 0 : 1;
-    bytes += recording.bytes;
-    const bool is_old = limits.oldest_ns && recording.modified_ns < *limits.oldest_ns;
-    const bool is_beyond = limits.keep_count && !recording.is_spool && capture_count > *limits.keep_count;
+  for (const Item& item : items) {
+    const bool is_capture = item.recording && !item.recording->is_spool;
+    capture_count += is_capture ? 1 : 0;
+    bytes += item.bytes;
+    const bool is_old = limits.oldest_ns && item.modified_ns < *limits.oldest_ns;
+    const bool is_beyond = limits.keep_count && is_capture && capture_count > *limits.keep_count;
     const bool is_above = limits.bytes && bytes > *limits.bytes;
-    if (is_old || is_beyond || is_above) selected.insert(selected.begin(), recording);
+    if (is_old || is_beyond || is_above) selected.insert(selected.begin(), item);
   }
   return selected;
 }
@@ -114,7 +170,12 @@ absl::Status RemoveFile(const std::string& path) {
 }
 
 // Of a folder of spools only the spools, and itself if nothing else is in it. False: the folder stays.
-absl::StatusOr<bool> Remove(const Recording& recording, Console& console) {
+absl::StatusOr<bool> Remove(const Item& item, Console& console) {
+  if (item.build) {
+    SH_RETURN_IF_ERROR(RemoveBuild(*item.build));
+    return true;
+  }
+  const Recording& recording = *item.recording;
   if (!recording.is_spool) {
     SH_RETURN_IF_ERROR(RemoveFile(recording.path));
     return true;
@@ -132,18 +193,28 @@ absl::StatusOr<bool> Remove(const Recording& recording, Console& console) {
   return false;
 }
 
+// "2 recordings and 1 kept program (3.00 MiB)".
+std::string Summary(int64_t recording_count, int64_t build_count, uint64_t bytes) {
+  std::string text = fmt::format("{} recording{}", recording_count, recording_count == 1 ? "" : "s");
+  if (build_count > 0) text += fmt::format(" and {} kept program{}", build_count, build_count == 1 ? "" : "s");
+  return fmt::format("{} ({})", text, FormatBytes(bytes));
+}
+
 absl::StatusOr<int> RunPruneCommand(const PruneOptions& options, CommandContext& context) {
   Console& console = context.console;
   SH_ASSIGN_OR_RETURN(const Limits limits, LimitsOf(options));
-  SH_ASSIGN_OR_RETURN(const std::vector<Recording> recordings, ListRecordings(HomeFolder()));
-  std::vector<Recording> selected = Select(recordings, limits);
-  for (Recording& remnant : ListRemnants(HomeFolder())) selected.push_back(std::move(remnant));
+  SH_ASSIGN_OR_RETURN(const std::vector<Item> items, ListItems(HomeFolder()));
+  std::vector<Item> selected = Select(items, limits);
+  for (Recording& remnant : ListRemnants(HomeFolder())) selected.push_back(ItemOf(std::move(remnant)));
   uint64_t bytes = 0;
-  for (const Recording& recording : selected) bytes += recording.bytes;
-  const std::string summary =
-      fmt::format("{} recording{} ({})", selected.size(), selected.size() == 1 ? "" : "s", FormatBytes(bytes));
+  int64_t build_count = 0;
+  for (const Item& item : selected) {
+    bytes += item.bytes;
+    build_count += item.build ? 1 : 0;
+  }
+  const std::string summary = Summary(static_cast<int64_t>(selected.size()) - build_count, build_count, bytes);
   if (options.dry_run || selected.empty()) {
-    for (const Recording& recording : selected) console.Out(recording.path + "\n");
+    for (const Item& item : selected) console.Out(item.path + "\n");
     console.Note(selected.empty() ? "nothing to remove" : summary + " would go");
     return kExitFine;
   }
@@ -152,10 +223,10 @@ absl::StatusOr<int> RunPruneCommand(const PruneOptions& options, CommandContext&
     console.Note("nothing was removed");
     return kExitFine;
   }
-  for (const Recording& recording : selected) {
+  for (const Item& item : selected) {
     SH_RETURN_IF_ERROR(CheckInterrupt());
-    SH_ASSIGN_OR_RETURN(const bool is_removed, Remove(recording, console));
-    if (is_removed) console.Out(recording.path + "\n");
+    SH_ASSIGN_OR_RETURN(const bool is_removed, Remove(item, console));
+    if (is_removed) console.Out(item.path + "\n");
   }
   console.Note("removed " + summary);
   return kExitFine;

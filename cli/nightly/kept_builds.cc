@@ -1,0 +1,113 @@
+#include "cli/nightly/kept_builds.h"
+
+#include <absl/strings/ascii.h>
+#include <absl/strings/str_join.h>
+#include <absl/strings/str_split.h>
+#include <fmt/format.h>
+#include <sys/stat.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdio>
+#include <filesystem>
+
+#include "base/file.h"
+#include "base/sha256.h"
+#include "base/status_macros.h"
+
+namespace stallhound::cli {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr size_t kNameDigits = 16;
+constexpr char kBinary[] = "bench";
+constexpr char kRuns[] = "runs";
+
+std::string BuildsFolder(const std::string& home) { return home + "/builds"; }
+
+std::string NameOf(std::string_view program) { return Sha256(program).substr(0, kNameDigits); }
+
+bool IsBuildName(std::string_view name) {
+  return name.size() == kNameDigits && std::all_of(name.begin(), name.end(), [](char c) {
+           return absl::ascii_isxdigit(static_cast<unsigned char>(c)) &&
+                  !absl::ascii_isupper(static_cast<unsigned char>(c));
+         });
+}
+
+std::string RunsPath(const std::string& folder) { return folder + "/" + kRuns; }
+
+std::optional<KeptBuild> BuildAt(const fs::path& folder) {
+  KeptBuild build;
+  build.folder = folder;
+  build.binary = folder / kBinary;
+  struct stat folder_status {
+  }, binary_status{}, runs_status{};
+  const std::string runs = RunsPath(folder);
+  if (!IsBuildName(folder.filename().string()) || lstat(folder.c_str(), &folder_status) != 0 ||
+      !S_ISDIR(folder_status.st_mode) || lstat(build.binary.c_str(), &binary_status) != 0 ||
+      !S_ISREG(binary_status.st_mode) || lstat(runs.c_str(), &runs_status) != 0 || !S_ISREG(runs_status.st_mode)) {
+    return std::nullopt;
+  }
+  const absl::StatusOr<std::string> text = ReadFile(runs);
+  if (!text.ok()) return std::nullopt;
+  build.run_uuids = absl::StrSplit(*text, '\n', absl::SkipEmpty());
+  build.bytes = static_cast<uint64_t>(binary_status.st_size + runs_status.st_size);
+  build.modified_ns = runs_status.st_mtim.tv_sec * int64_t{1'000'000'000} + runs_status.st_mtim.tv_nsec;
+  return build;
+}
+
+}  // namespace
+
+absl::StatusOr<KeptBuild> KeepBuild(const std::string& home, const std::string& binary) {
+  SH_ASSIGN_OR_RETURN(const std::string program, ReadFile(binary));
+  const std::string folder = BuildsFolder(home) + "/" + NameOf(program);
+  if (std::optional<KeptBuild> build = BuildAt(folder)) return *std::move(build);
+  SH_RETURN_IF_ERROR(MakeFolders(folder));
+  const std::string copy = folder + "/" + kBinary;
+  SH_RETURN_IF_ERROR(WriteFileAtomically(copy, program));
+  if (chmod(copy.c_str(), 0755) != 0) return absl::ErrnoToStatus(errno, fmt::format("making '{}' executable", copy));
+  SH_RETURN_IF_ERROR(WriteFileAtomically(RunsPath(folder), ""));
+  if (std::optional<KeptBuild> build = BuildAt(folder)) return *std::move(build);
+  return absl::UnavailableError(fmt::format("keeping the program '{}' in '{}': it is gone again", binary, folder));
+}
+
+absl::Status AddRun(KeptBuild& build, std::string_view run_uuid) {
+  if (std::find(build.run_uuids.begin(), build.run_uuids.end(), run_uuid) == build.run_uuids.end()) {
+    build.run_uuids.emplace_back(run_uuid);
+  }
+  return WriteFileAtomically(RunsPath(build.folder), absl::StrJoin(build.run_uuids, "\n") + "\n");
+}
+
+std::vector<KeptBuild> ListBuilds(const std::string& home) {
+  std::vector<KeptBuild> builds;
+  std::error_code error;
+  for (fs::directory_iterator it(BuildsFolder(home), error), end; !error && it != end; it.increment(error)) {
+    if (std::optional<KeptBuild> build = BuildAt(it->path())) builds.push_back(*std::move(build));
+  }
+  std::sort(builds.begin(), builds.end(), [](const KeptBuild& a, const KeptBuild& b) { return a.folder < b.folder; });
+  return builds;
+}
+
+absl::StatusOr<std::optional<KeptBuild>> FindBuildOfRun(const std::string& home, std::string_view run_uuid) {
+  for (KeptBuild& build : ListBuilds(home)) {
+    if (std::find(build.run_uuids.begin(), build.run_uuids.end(), run_uuid) == build.run_uuids.end()) continue;
+    SH_ASSIGN_OR_RETURN(const std::string program, ReadFile(build.binary));
+    if (NameOf(program) == fs::path(build.folder).filename()) return std::move(build);
+    return absl::DataLossError(
+        fmt::format("reading the kept program '{}': it is not the one that was kept, its SHA-256 begins with {}",
+                    build.binary, NameOf(program)));
+  }
+  return std::optional<KeptBuild>();
+}
+
+absl::Status RemoveBuild(const KeptBuild& build) {
+  for (const std::string& path : {build.binary, RunsPath(build.folder), build.folder}) {
+    if (std::remove(path.c_str()) != 0 && errno != ENOENT) {
+      return absl::ErrnoToStatus(errno, fmt::format("removing '{}'", path));
+    }
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace stallhound::cli

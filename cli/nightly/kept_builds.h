@@ -1,0 +1,42 @@
+#pragma once
+
+// Benchmark programs that were measured, kept so that a baseline can be measured again beside a new run:
+//   <home>/builds/<16 digits of its SHA-256>/bench   the program
+//   <home>/builds/<16 digits of its SHA-256>/runs    uuids of the runs that it measured, one a line
+// What it loads (LibTorch) is not kept: it is the machine's, and part of the comparability key.
+
+#include <absl/status/statusor.h>
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace stallhound::cli {
+
+struct KeptBuild {
+  std::string folder;
+  std::string binary;  // its path
+  std::vector<std::string> run_uuids;
+  uint64_t bytes = 0;
+  int64_t modified_ns = 0;  // CLOCK_REALTIME, when the last run was added
+};
+
+// Copies the program, unless it is there already. Measure the copy: the original may be built anew meanwhile. Errors:
+// what reading and writing give.
+absl::StatusOr<KeptBuild> KeepBuild(const std::string& home, const std::string& binary);
+
+// Notes that the program measured this run. Errors: what writing gives.
+absl::Status AddRun(KeptBuild& build, std::string_view run_uuid);
+
+// Sorted by folder. What bears other names, or is a link, is left out; without any, empty.
+std::vector<KeptBuild> ListBuilds(const std::string& home);
+
+// The program that measured the run; nullopt if it is not kept. Errors: DataLoss if the file is not what it was.
+absl::StatusOr<std::optional<KeptBuild>> FindBuildOfRun(const std::string& home, std::string_view run_uuid);
+
+// Removes the two files and their folder. Errors: what removing gives; a folder that holds more stays.
+absl::Status RemoveBuild(const KeptBuild& build);
+
+}  // namespace stallhound::cli
