@@ -1,5 +1,6 @@
 #include "cli/registry.h"
 
+#include "cli/commands/bench_command.h"
 #include "cli/commands/captures_command.h"
 #include "cli/commands/completion_command.h"
 #include "cli/commands/config_command.h"
@@ -26,6 +27,7 @@ void AddAllCommands(CommandRegistry& registry) {
   AddImportCommand(registry);
   AddExportCommand(registry);
   AddPruneCommand(registry);
+  AddBenchCommand(registry);
   AddConfigCommand(registry);
   AddCompletionCommand(registry);
 }

@@ -23,12 +23,14 @@ class Generator {
 
   void Run() {
     WriteDictionary();
+    if (!options_.outer_range.empty()) Mark(RangeEvent::kPush, writer_.InternString(options_.outer_range));
     for (int64_t i = 0; i < options_.kernel_count; ++i) {
-      if (i % options_.kernels_per_step == 0) MarkStep(RangeEvent::kPush);
+      if (i % options_.kernels_per_step == 0) Mark(RangeEvent::kPush, range_name_);
       Launch(static_cast<uint32_t>(i % kShapeCount));
       if ((i + 1) % options_.kernels_per_wait == 0) ReadBack(i / options_.kernels_per_wait);
-      if ((i + 1) % options_.kernels_per_step == 0) MarkStep(RangeEvent::kPop);
+      if ((i + 1) % options_.kernels_per_step == 0) Mark(RangeEvent::kPop, 0);
     }
+    if (!options_.outer_range.empty()) Mark(RangeEvent::kPop, 0);
   }
 
  private:
@@ -59,7 +61,7 @@ class Generator {
     writer_.AddKeyValue(kProjectKey, "/srv/project");
     for (int i = 0; i < options_.stack_count; ++i) stacks_.push_back(AddStack(i));
     thread_ = writer_.ThreadIndex();
-    range_name_ = writer_.InternString("step");
+    range_name_ = writer_.InternString(options_.step_range);
   }
 
   uint32_t AddStack(int site) {
@@ -141,12 +143,12 @@ class Generator {
     host_ns_ = sync.end_ns;
   }
 
-  void MarkStep(RangeEvent event) {
+  void Mark(RangeEvent event, uint32_t name) {
     RangeRecord range{};
     range.time_ns = host_ns_;
     range.thread_index = thread_;
     range.event = event;
-    range.name = event == RangeEvent::kPush ? range_name_ : 0;
+    range.name = name;
     range.payload = kNonePayload;
     writer_.Append(range, host_ns_);
   }

@@ -11,7 +11,9 @@ namespace stallhound::capture::spool {
 struct GeneratedSpool {
   int64_t kernel_count = 1000;
   int64_t kernels_per_wait = 100;   // then a pinned 4-byte read-back and a cudaStreamSynchronize, with a stack
-  int64_t kernels_per_step = 1000;  // an NVTX range "step" around so many
+  int64_t kernels_per_step = 1000;  // an NVTX range around so many
+  std::string step_range = "step";  // its name
+  std::string outer_range;          // of a range around all steps; empty: none
   int stack_count = 50;             // different call sites of the waits
   bool is_closed = true;            // false: as after SIGKILL
 };

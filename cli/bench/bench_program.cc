@@ -1,0 +1,134 @@
+#include "cli/bench/bench_program.h"
+
+#include <absl/strings/str_join.h>
+#include <absl/strings/str_split.h>
+#include <fmt/format.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cerrno>
+#include <filesystem>
+#include <system_error>
+#include <vector>
+
+#include "base/file.h"
+#include "base/status_macros.h"
+#include "base/units.h"
+#include "cli/child.h"
+#include "cli/exit_code.h"
+#include "cli/interrupt.h"
+
+namespace stallhound::cli {
+namespace {
+
+constexpr size_t kQuotedLineCount = 5;
+
+// A folder for what a process leaves, removed with it.
+class ScratchFolder {
+ public:
+  static absl::StatusOr<ScratchFolder> Create() {
+    const char* parent = getenv("TMPDIR");
+    std::string path =
+        fmt::format("{}/stallhound-bench-XXXXXX", parent != nullptr && *parent != '\0' ? parent : "/tmp");
+    if (mkdtemp(path.data()) == nullptr) {
+      return EnvironmentError(
+          fmt::format("making the folder '{}' for the bench's results: {} (hint: TMPDIR names "
+                      "another place)",
+                      path, strerror(errno)));
+    }
+    return ScratchFolder(std::move(path));
+  }
+  ScratchFolder(ScratchFolder&& other) noexcept : path_(std::exchange(other.path_, "")) {}
+  ScratchFolder& operator=(ScratchFolder&&) = delete;
+  ~ScratchFolder() {
+    std::error_code ignored;
+    if (!path_.empty()) std::filesystem::remove_all(path_, ignored);
+  }
+  std::string File(const char* name) const { return path_ + "/" + name; }
+
+ private:
+  explicit ScratchFolder(std::string path) : path_(std::move(path)) {}
+  std::string path_;
+};
+
+std::vector<std::string> Arguments(const BenchProgram& program, const BenchPass& pass, const ScratchFolder& folder) {
+  std::vector<std::string> argv = {
+      program.binary,
+      "--benchmark_filter=" + program.filter,
+      "--benchmark_out=" + folder.File("result.json"),
+      "--benchmark_out_format=json",
+      "--stallhound_samples=" + folder.File("samples.jsonl"),
+  };
+  if (pass.record_iterations) {
+    argv.push_back(fmt::format("--stallhound_record_iterations={}", *pass.record_iterations));
+  } else if (program.min_time_ns) {
+    argv.push_back(fmt::format("--stallhound_min_time={}ns", *program.min_time_ns));
+  }
+  if (!pass.check) argv.push_back("--stallhound_check=false");
+  return argv;
+}
+
+std::string LastLines(const std::string& path) {
+  const absl::StatusOr<std::string> text = ReadFile(path);
+  if (!text.ok()) return "";
+  std::vector<std::string> lines = absl::StrSplit(*text, '\n', absl::SkipWhitespace());
+  if (lines.size() > kQuotedLineCount) lines.erase(lines.begin(), lines.end() - kQuotedLineCount);
+  return lines.empty() ? "" : "; it said last:\n  " + absl::StrJoin(lines, "\n  ");
+}
+
+// Why there is no result.
+absl::Status FailureOf(const BenchProgram& program, const BenchPass& pass, const ChildEnd& end,
+                       const std::string& log_path) {
+  const std::string what = fmt::format("measuring with '{}', {}", program.binary, pass.name);
+  const std::string said = LastLines(log_path);
+  if (end.timed_out) {
+    return absl::DeadlineExceededError(
+        fmt::format("{}: it was not done after {} and was ended (hint: bench.round-timeout in stallhound.toml){}", what,
+                    FormatDuration(program.timeout_ns.value_or(0)), said));
+  }
+  if (end.signal) {
+    return absl::DataLossError(
+        fmt::format("{}: it was ended by signal {} ({}){}", what, *end.signal, strsignal(*end.signal), said));
+  }
+  const std::string message = fmt::format("{}: it ended with exit code {}{}", what, *end.exit_code, said);
+  if (*end.exit_code == kExitUsage) return UsageError(message);
+  if (*end.exit_code == kExitEnvironment) return EnvironmentError(message);
+  return absl::DataLossError(message);
+}
+
+absl::Status CheckBinary(const std::string& binary) {
+  std::error_code error;
+  if (std::filesystem::is_regular_file(binary, error)) return absl::OkStatus();
+  return absl::NotFoundError(
+      fmt::format("measuring with '{}': there is no such program (hint: build it, as by `bazel "
+                  "build //bench`, or name it: --binary, or binary in stallhound.toml)",
+                  binary));
+}
+
+}  // namespace
+
+absl::StatusOr<BenchOutput> RunBench(const BenchProgram& program, const BenchPass& pass) {
+  SH_RETURN_IF_ERROR(CheckBinary(program.binary));
+  SH_ASSIGN_OR_RETURN(const ScratchFolder folder, ScratchFolder::Create());
+  const std::string log_path = folder.File("output.txt");
+  WatchedChild child;
+  child.argv = Arguments(program, pass, folder);
+  child.variables = pass.variables;
+  child.output_path = log_path;
+  child.timeout_ns = program.timeout_ns;
+  SH_ASSIGN_OR_RETURN(const ChildEnd end, RunWatchedChild(child));
+  if (end.interrupt) AskToStop(*end.interrupt);
+  SH_RETURN_IF_ERROR(CheckInterrupt());
+  const absl::StatusOr<BenchOutput> output = ReadBenchOutput(folder.File("result.json"), folder.File("samples.jsonl"));
+  // A case that failed gives rows and a code that says so.
+  const bool has_result = output.ok() && !output->rows.empty();
+  if (!end.timed_out && !end.signal && has_result) return output;
+  if (!end.timed_out && !end.signal && *end.exit_code == 0) {
+    return output.ok() ? UsageError(fmt::format("measuring with '{}': no case matches the filter '{}'", program.binary,
+                                                program.filter))
+                       : output.status();
+  }
+  return FailureOf(program, pass, end, log_path);
+}
+
+}  // namespace stallhound::cli

@@ -1,0 +1,36 @@
+#pragma once
+
+// The bench binary as a child process, once per pass.
+
+#include <absl/status/statusor.h>
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "cli/bench/bench_output.h"
+#include "cli/recording_options.h"
+
+namespace stallhound::cli {
+
+struct BenchProgram {
+  std::string binary;  // a path
+  std::string filter;  // regular expression of benchmark ids
+  std::optional<int64_t> min_time_ns;
+  std::optional<int64_t> timeout_ns;
+};
+
+struct BenchPass {
+  std::string name;                          // "round 3 of 8", for messages
+  std::optional<int64_t> record_iterations;  // set: a recording pass
+  bool check = false;                        // results against fp64, before they are timed
+  Variables variables;                       // of the process: the recorder's, or what keeps it away
+};
+
+// Runs the pass in a fresh process and reads what it left; that a case failed is a row, not an error. Its output is
+// kept back, its last lines are in the error. Errors: NotFound, PermissionDenied (no program); Cancelled (a signal
+// asked to stop; InterruptSignal() has it); DeadlineExceeded; usage (the bench refused its flags, or no case matches);
+// the environment's (it says that the machine lacks something); DataLoss (it crashed, or left no whole result).
+absl::StatusOr<BenchOutput> RunBench(const BenchProgram& program, const BenchPass& pass);
+
+}  // namespace stallhound::cli

@@ -1,0 +1,92 @@
+#include "cli/bench/keep_run.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <filesystem>
+#include <memory>
+
+#include "base/status_macros.h"
+#include "base/units.h"
+#include "cli/home.h"
+#include "store/history.h"
+
+namespace stallhound::cli {
+namespace {
+
+using store::BenchmarkOutcome;
+using store::BenchmarkResult;
+
+constexpr int kAppendTries = 6;  // each waits for the lock timeout
+constexpr size_t kUuidPrefixLength = 8;
+
+int64_t RoundCount(const store::RunRecord& run) {
+  int64_t count = 0;
+  for (const BenchmarkResult& result : run.benchmarks) {
+    for (const store::Point& point : result.points) {
+      count = std::max(count, static_cast<int64_t>(point.samples.size()));
+    }
+  }
+  return count;
+}
+
+template <typename Predicate>
+int64_t CountIf(const store::RunRecord& run, Predicate&& predicate) {
+  return std::count_if(run.benchmarks.begin(), run.benchmarks.end(), predicate);
+}
+
+bool HasFailed(const BenchmarkResult& result) { return result.outcome == BenchmarkOutcome::kFailed; }
+
+// Sentences on counts; empty: all are there.
+std::string CountProblems(const store::RunRecord& run) {
+  const int64_t unsteady =
+      CountIf(run, [](const BenchmarkResult& result) { return result.iteration_count && result.event_counts.empty(); });
+  const int64_t incomplete =
+      CountIf(run, [](const BenchmarkResult& result) { return result.counts_complete == false; });
+  std::string text;
+  if (unsteady > 0) {
+    text += fmt::format("{} cases have too few steady iterations to be counted (bench.record-iterations)\n", unsteady);
+  }
+  if (incomplete > 0) text += fmt::format("{} cases lost records while they were counted\n", incomplete);
+  return text;
+}
+
+}  // namespace
+
+absl::Status CheckHistory(const std::string& home, Console& console) {
+  SH_ASSIGN_OR_RETURN(const std::unique_ptr<store::History> history, store::OpenHistory(HistoryPath(home), {}));
+  for (const std::string& warning : history->warnings()) console.Warn(warning);
+  return absl::OkStatus();
+}
+
+absl::Status KeepRun(const std::string& home, const store::RunRecord& run) {
+  SH_ASSIGN_OR_RETURN(const std::unique_ptr<store::History> history, store::OpenHistory(HistoryPath(home), {}));
+  absl::Status appended;
+  for (int i = 0; i < kAppendTries; ++i) {
+    appended = history->AppendRun(run).status();
+    if (!absl::IsUnavailable(appended)) break;
+  }
+  return appended;
+}
+
+void PrintRun(const store::RunRecord& run, const std::string& home, Console& console) {
+  for (const BenchmarkResult& result : run.benchmarks) {
+    if (HasFailed(result)) console.Warn(fmt::format("{} failed: {}", result.name, result.message.value_or("")));
+  }
+  const int64_t failed = CountIf(run, HasFailed);
+  const int64_t counted = CountIf(run, [](const BenchmarkResult& result) { return !result.event_counts.empty(); });
+  const auto case_count = static_cast<int64_t>(run.benchmarks.size());
+  console.Out(fmt::format("run {}{}: {} cases of suite '{}'{}, {} rounds in {}, counts of {} cases\n", run.info.uuid,
+                          run.info.status == store::RunStatus::kInterrupted ? " (interrupted)" : "", case_count,
+                          run.benchmarks.empty() ? "" : run.benchmarks.front().suite,
+                          failed > 0 ? fmt::format(" ({} failed)", failed) : "", RoundCount(run),
+                          FormatDuration(run.info.duration_ns.value_or(0)), counted));
+  console.Out(CountProblems(run));
+  console.Out(fmt::format("kept in {}\n", HistoryPath(home)));
+  for (const store::Capture& capture : run.info.captures) {
+    console.Out(fmt::format("capture: {}/{}\n", home, capture.path));
+  }
+}
+
+}  // namespace stallhound::cli

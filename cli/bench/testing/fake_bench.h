@@ -1,0 +1,56 @@
+#pragma once
+
+#include <stdlib.h>
+
+#include <nlohmann/json.hpp>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/file.h"
+#include "base/testing/golden.h"
+#include "base/testing/temp_dir.h"
+#include "capture/spool/generate_spool.h"
+
+namespace stallhound::cli {
+
+// A fake bench of two cases and what it was called with; the test's `data` must have it.
+class FakeBench {
+ public:
+  FakeBench() {
+    plan["calls"] = folder_.File("calls");
+    plan["times_us"] = {{"layer/a", 1000.0}, {"layer/b", 2000.0}};
+  }
+
+  std::string binary() const { return stallhound::testing::DataPath("cli/bench/testing/fake_bench.py"); }
+  // Of $FAKE_BENCH.
+  std::string Plan() const { return plan.dump(); }
+  // From now on a recording pass gives 16 iterations of layer/a, each with 100 kernels and a wait.
+  void Record() {
+    capture::spool::GeneratedSpool spool;
+    spool.kernel_count = 1600;
+    spool.kernels_per_wait = spool.kernels_per_step = 100;
+    spool.stack_count = 1;
+    spool.step_range = "iteration";
+    spool.outer_range = "layer/a";
+    plan["spool"] = capture::spool::GenerateSpool(folder_.path(), spool);
+  }
+  // The arguments of each process so far.
+  std::vector<std::string> Calls() const {
+    std::vector<std::string> calls;
+    const std::string text = ReadFile(folder_.File("calls")).value_or("");
+    for (size_t begin = 0, end = 0; (end = text.find('\n', begin)) != std::string::npos; begin = end + 1) {
+      calls.push_back(text.substr(begin, end - begin));
+    }
+    return calls;
+  }
+  // A file that may stand for the recorder: no process loads it.
+  std::string Recorder() const { return folder_.Write("librecorder.so", ""); }
+
+  nlohmann::json plan;
+
+ private:
+  stallhound::testing::TempDir folder_;
+};
+
+}  // namespace stallhound::cli
