@@ -254,17 +254,23 @@ void MakeDisplayable(std::vector<std::string>& texts) {
   for (std::string& text : texts) text = Displayable(text);
 }
 
-Document Displayable(Document document) {
-  MakeDisplayable(document.summary);
+}  // namespace
+
+Document DisplayableDocument(Document document) {
+  const auto make_sentences = [](std::vector<std::string>& sentences) {
+    MakeDisplayable(sentences);
+    std::erase_if(sentences, [](const std::string& text) { return text.find_first_not_of(' ') == std::string::npos; });
+  };
+  document.title = Displayable(document.title);
+  make_sentences(document.summary);
   for (Section& section : document.sections) {
-    MakeDisplayable(section.sentences);
+    section.title = Displayable(section.title);
+    make_sentences(section.sentences);
     for (auto& row : section.table.rows) MakeDisplayable(row);
     for (auto& lines : section.table.details) MakeDisplayable(lines);
   }
   return document;
 }
-
-}  // namespace
 
 Document HuntDocument(const analysis::HuntReport& report) {
   Document document;
@@ -318,7 +324,7 @@ Document HuntDocument(const analysis::HuntReport& report) {
         "the thread submits after the return. Recoverable is what the recording, replayed, would be shorter by without "
         "the site."},
        {}});
-  return Displayable(std::move(document));
+  return DisplayableDocument(std::move(document));
 }
 
 Document CountsDocument(const analysis::CountsReport& report) {
@@ -374,7 +380,7 @@ Document CountsDocument(const analysis::CountsReport& report) {
   }
   AddIfFilled(document.sections, std::move(sites));
   document.sections.push_back(LossesSection(report.losses));
-  return Displayable(std::move(document));
+  return DisplayableDocument(std::move(document));
 }
 
 }  // namespace stallhound::reports

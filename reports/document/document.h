@@ -45,6 +45,9 @@ struct Document {
   std::vector<Section> sections;
 };
 
+// Makes all of its text Displayable: nothing a recording holds may act on what shows it. Blank sentences go.
+Document DisplayableDocument(Document document);
+
 // Unknown numbers are "not recorded", never 0.
 Document HuntDocument(const analysis::HuntReport& report);
 Document CountsDocument(const analysis::CountsReport& report);

@@ -4,6 +4,7 @@
 
 #include "base/display_text.h"
 #include "reports/document/document.h"
+#include "reports/html/document_html.h"
 
 namespace stallhound::reports {
 namespace {
@@ -95,8 +96,9 @@ std::string HtmlTable(const std::string& title, const Table& table) {
 
 }  // namespace
 
-std::string HuntHtml(const analysis::HuntReport& report) {
-  const Document document = HuntDocument(report);
+std::string HuntHtml(const analysis::HuntReport& report) { return DocumentHtml(HuntDocument(report)); }
+
+std::string DocumentHtml(const Document& document) {
   std::string out = fmt::format(
       "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
       "<meta http-equiv=\"Content-Security-Policy\" content=\"{2}\">\n"

@@ -1,13 +1,12 @@
 #include "reports/junit/hunt_junit.h"
 
-#include <absl/strings/str_replace.h>
 #include <fmt/format.h>
 
 #include <algorithm>
 
-#include "base/display_text.h"
 #include "reports/document/budget_section.h"
 #include "reports/document/place.h"
+#include "reports/junit/xml_text.h"
 
 namespace stallhound::reports {
 namespace {
@@ -15,26 +14,20 @@ namespace {
 using analysis::BudgetFinding;
 using analysis::BudgetOutcome;
 
-// Displayable text has no character that XML forbids.
-std::string Escaped(const std::string& text) {
-  return absl::StrReplaceAll(Displayable(text),
-                             {{"&", "&amp;"}, {"<", "&lt;"}, {">", "&gt;"}, {"\"", "&quot;"}, {"'", "&apos;"}});
-}
-
 std::string Lines(const BudgetFinding& finding) {
   std::string lines;
   for (const analysis::BudgetSite& site : finding.sites) {
-    lines += fmt::format("\n{}  {}  {}", Escaped(PlaceText(site.innermost_user, site.native_symbol)),
-                         SiteKindName(site.kind), Escaped(site.apis.empty() ? "" : site.apis.front()));
+    lines += fmt::format("\n{}  {}  {}", XmlText(PlaceText(site.innermost_user, site.native_symbol)),
+                         SiteKindName(site.kind), XmlText(site.apis.empty() ? "" : site.apis.front()));
   }
   return lines;
 }
 
 std::string TestCase(const BudgetFinding& finding) {
-  const std::string range = finding.range ? Escaped("range " + *finding.range) : "recording";
+  const std::string range = finding.range ? XmlText("range " + *finding.range) : "recording";
   std::string out = fmt::format("    <testcase classname=\"stallhound.budget.{}\" name=\"{} ({})\"", range,
-                                BudgetQuantityName(finding.quantity), Escaped(LimitText(finding)));
-  const std::string message = Escaped(FindingSentence(finding));
+                                BudgetQuantityName(finding.quantity), XmlText(LimitText(finding)));
+  const std::string message = XmlText(FindingSentence(finding));
   switch (finding.outcome) {
     case BudgetOutcome::kFine:
       return out + "/>\n";
@@ -65,7 +58,7 @@ std::string HuntJunit(const analysis::HuntReport& report) {
   for (const BudgetFinding& finding : verdict.findings) out += TestCase(finding);
   if (!verdict.notes.empty()) {
     out += "    <system-out>";
-    for (const std::string& note : verdict.notes) out += Escaped(note) + "\n";
+    for (const std::string& note : verdict.notes) out += XmlText(note) + "\n";
     out += "</system-out>\n";
   }
   return out + "  </testsuite>\n</testsuites>\n";

@@ -8,6 +8,7 @@
 #include "base/display_text.h"
 #include "reports/document/document.h"
 #include "reports/text/counts_text.h"
+#include "reports/text/document_text.h"
 #include "reports/text/hunt_text.h"
 
 namespace stallhound::reports {
@@ -84,11 +85,13 @@ std::string Paragraph(const std::string& sentence) {
   return MarkdownText(ShortenedMiddle(sentence, kLongestSentence), true) + "\n\n";
 }
 
-std::string Markdown(const Document& document) {
-  std::string out = fmt::format("# {}\n\n", document.title);
+}  // namespace
+
+std::string DocumentMarkdown(const Document& document) {
+  std::string out = fmt::format("# {}\n\n", MarkdownText(document.title, false));
   for (const std::string& sentence : document.summary) out += Paragraph(sentence);
   for (const Section& section : document.sections) {
-    out += fmt::format("## {}\n\n", section.title);
+    out += fmt::format("## {}\n\n", MarkdownText(section.title, false));
     for (const std::string& sentence : section.sentences) out += Paragraph(sentence);
     if (!section.table.rows.empty()) out += MarkdownTable(section.table);
   }
@@ -96,9 +99,7 @@ std::string Markdown(const Document& document) {
   return out;
 }
 
-}  // namespace
-
-std::string HuntMarkdown(const analysis::HuntReport& report) { return Markdown(HuntDocument(report)); }
-std::string CountsMarkdown(const analysis::CountsReport& report) { return Markdown(CountsDocument(report)); }
+std::string HuntMarkdown(const analysis::HuntReport& report) { return DocumentMarkdown(HuntDocument(report)); }
+std::string CountsMarkdown(const analysis::CountsReport& report) { return DocumentMarkdown(CountsDocument(report)); }
 
 }  // namespace stallhound::reports

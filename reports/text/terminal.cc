@@ -4,6 +4,7 @@
 #include "base/display_text.h"
 #include "reports/document/document.h"
 #include "reports/text/counts_text.h"
+#include "reports/text/document_text.h"
 #include "reports/text/hunt_text.h"
 
 namespace stallhound::reports {
@@ -122,28 +123,28 @@ std::string Wrapped(const std::string& text, size_t limit) {
   return out + "\n";
 }
 
-std::string Terminal(const Document& document, const TerminalOptions& options) {
+}  // namespace
+
+std::string DocumentTerminal(const Document& document, const TerminalOptions& options) {
   const size_t limit = std::max(static_cast<size_t>(std::max(options.width, 0)), kNarrowestTerminal);
   const auto styled = [&](const char* style, const std::string& text) {
     return options.color ? style + text + kReset : text;
   };
-  std::string out = styled(kBold, document.title) + "\n";
+  std::string out = styled(kBold, ShortenedMiddle(document.title, limit)) + "\n";
   for (const std::string& sentence : document.summary) out += Wrapped(sentence, limit);
   for (const Section& section : document.sections) {
-    out += "\n" + styled(kBold, section.title) + "\n";
+    out += "\n" + styled(kBold, ShortenedMiddle(section.title, limit)) + "\n";
     for (const std::string& sentence : section.sentences) out += styled(kDim, Wrapped(sentence, limit));
     if (!section.table.rows.empty()) out += TerminalTable(section.table, limit, options.color);
   }
   return out;
 }
 
-}  // namespace
-
 std::string HuntTerminal(const analysis::HuntReport& report, const TerminalOptions& options) {
-  return Terminal(HuntDocument(report), options);
+  return DocumentTerminal(HuntDocument(report), options);
 }
 std::string CountsTerminal(const analysis::CountsReport& report, const TerminalOptions& options) {
-  return Terminal(CountsDocument(report), options);
+  return DocumentTerminal(CountsDocument(report), options);
 }
 
 }  // namespace stallhound::reports

@@ -1,0 +1,211 @@
+#include "reports/gate/gate_document.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <set>
+#include <utility>
+
+#include "base/clock.h"
+#include "base/units.h"
+
+namespace stallhound::reports {
+namespace {
+
+using analysis::gate::Answer;
+using analysis::gate::CountRange;
+
+constexpr size_t kShownUuidLength = 8;
+constexpr size_t kShownCommitLength = 12;
+
+std::string Percent(double ratio) { return (ratio > 1 ? "+" : "") + FormatPercent(ratio - 1); }
+
+std::string EffectText(const GateVerdict& verdict) {
+  return verdict.effect_ratio ? Percent(*verdict.effect_ratio) : kNone;
+}
+
+std::string IntervalText(const GateVerdict& verdict) {
+  if (!verdict.interval_low_ratio || !verdict.interval_high_ratio) return kNone;
+  return fmt::format("{} to {}", Percent(*verdict.interval_low_ratio), Percent(*verdict.interval_high_ratio));
+}
+
+std::string ProbabilityText(const std::optional<double>& p) { return p ? fmt::format("{:.2g}", *p) : kNone; }
+
+std::string RoundsText(const GateVerdict& verdict) {
+  if (!verdict.baseline_round_count || !verdict.run_round_count) return kNone;
+  return fmt::format("{} + {}", *verdict.baseline_round_count, *verdict.run_round_count);
+}
+
+Table VerdictTable(const std::vector<const GateVerdict*>& verdicts) {
+  const bool has_times = std::any_of(verdicts.begin(), verdicts.end(),
+                                     [](const GateVerdict* verdict) { return verdict->run_round_count.has_value(); });
+  Table table;
+  table.columns = {{"case", ColumnKind::kName},
+                   {"what", ColumnKind::kName},
+                   {"before, after", ColumnKind::kText},
+                   {"change", ColumnKind::kNumber},
+                   {"reason", ColumnKind::kText}};
+  if (has_times) {
+    for (const char* title : {"95% interval", "p", "rounds", "seen from"}) {
+      table.columns.push_back({title, ColumnKind::kNumber});
+    }
+  }
+  for (const GateVerdict* verdict : verdicts) {
+    std::vector<std::string> row = {verdict->benchmark, verdict->metric,
+                                    verdict->change.empty() ? kNone : verdict->change, EffectText(*verdict),
+                                    verdict->reason};
+    if (has_times) {
+      const std::optional<double>& seen = verdict->detectable_effect_ratio;
+      row.insert(row.end(), {IntervalText(*verdict), ProbabilityText(verdict->p_value), RoundsText(*verdict),
+                             seen ? FormatPercent(*seen) : kNone});
+    }
+    table.rows.push_back(std::move(row));
+  }
+  return table;
+}
+
+void AddVerdicts(const GateReport& report, Answer answer, const char* title, std::vector<Section>& sections) {
+  std::vector<const GateVerdict*> verdicts;
+  for (const GateVerdict& verdict : report.verdicts) {
+    if (verdict.answer == answer) verdicts.push_back(&verdict);
+  }
+  if (!verdicts.empty()) sections.push_back({title, {}, VerdictTable(verdicts)});
+}
+
+// Often all of a run for one reason, so a row a reason.
+void AddInconclusive(const GateReport& report, std::vector<Section>& sections) {
+  struct Group {
+    int64_t verdict_count = 0;
+    std::set<std::string> cases;
+    const GateVerdict* first = nullptr;
+  };
+  std::map<std::pair<std::string, std::string>, Group> groups;
+  for (const GateVerdict& verdict : report.verdicts) {
+    if (verdict.answer != Answer::kInconclusive) continue;
+    Group& group = groups[{verdict.reason, verdict.metric}];
+    if (group.first == nullptr) group.first = &verdict;
+    ++group.verdict_count;
+    group.cases.insert(verdict.benchmark);
+  }
+  if (groups.empty()) return;
+  Section section{"Inconclusive", {}, {}};
+  section.table.columns = {{"reason", ColumnKind::kText},
+                           {"what", ColumnKind::kName},
+                           {"cases", ColumnKind::kNumber},
+                           {"first case", ColumnKind::kName},
+                           {"there", ColumnKind::kText}};
+  for (const auto& [key, group] : groups) {
+    section.table.rows.push_back({key.first, key.second, FormatCount(static_cast<int64_t>(group.cases.size())),
+                                  group.first->benchmark, group.first->change.empty() ? kNone : group.first->change});
+  }
+  sections.push_back(std::move(section));
+}
+
+std::string RangeText(const std::optional<CountRange>& range) {
+  const CountRange counts = range.value_or(CountRange{});
+  return counts.is_stable() ? FormatCount(counts.min)
+                            : fmt::format("{} to {}", FormatCount(counts.min), FormatCount(counts.max));
+}
+
+std::optional<CountRange> RangeOf(const std::optional<analysis::gate::SiteCount>& site) {
+  return site ? std::optional(site->per_iteration) : std::nullopt;
+}
+
+std::string Place(const analysis::gate::SiteCount& site) {
+  std::string place = site.native_symbol.value_or("unknown");
+  if (site.file) place = site.line ? fmt::format("{}:{}", *site.file, *site.line) : *site.file;
+  return place;
+}
+
+std::string ChangeWord(bool was_there, bool is_there, bool has_risen) {
+  if (!was_there) return "new";
+  if (!is_there) return "gone";
+  return has_risen ? "more" : "fewer";
+}
+
+void AddDifferences(const GateReport& report, std::vector<Section>& sections) {
+  Section section{"Kernels and lines that changed", {"Counts are per iteration."}, {}};
+  section.table.columns = {{"case", ColumnKind::kName}, {"change", ColumnKind::kText},
+                           {"what", ColumnKind::kName}, {"in", ColumnKind::kName},
+                           {"API", ColumnKind::kName},  {"baseline", ColumnKind::kNumber},
+                           {"run", ColumnKind::kNumber}};
+  for (const GateDifference& difference : report.differences) {
+    const auto add_site = [&](const analysis::gate::SiteChange& change, bool has_risen) {
+      const analysis::gate::SiteCount& site = change.candidate ? *change.candidate : *change.baseline;
+      const std::string word = ChangeWord(change.baseline.has_value(), change.candidate.has_value(), has_risen);
+      section.table.rows.push_back({difference.benchmark, fmt::format("{} {}", word, site.kind), Place(site),
+                                    site.function.value_or(kNone), site.api.empty() ? kNone : site.api,
+                                    RangeText(RangeOf(change.baseline)), RangeText(RangeOf(change.candidate))});
+    };
+    const auto add_kernel = [&](const analysis::gate::KernelChange& change, bool has_risen) {
+      const std::string word = ChangeWord(change.baseline.has_value(), change.candidate.has_value(), has_risen);
+      section.table.rows.push_back({difference.benchmark, word + " kernel", change.name, kNone, kNone,
+                                    RangeText(change.baseline), RangeText(change.candidate)});
+    };
+    for (const auto& change : difference.sites.risen) add_site(change, true);
+    for (const auto& change : difference.kernels.risen) add_kernel(change, true);
+    for (const auto& change : difference.sites.fallen) add_site(change, false);
+    for (const auto& change : difference.kernels.fallen) add_kernel(change, false);
+  }
+  if (!section.table.rows.empty()) sections.push_back(std::move(section));
+}
+
+}  // namespace
+
+Answer OverallAnswer(const GateReport& report) {
+  std::vector<Answer> answers;
+  for (const GateVerdict& verdict : report.verdicts) answers.push_back(verdict.answer);
+  return analysis::gate::Overall(answers);
+}
+
+int64_t AnswerCount(const GateReport& report, Answer answer) {
+  return std::count_if(report.verdicts.begin(), report.verdicts.end(),
+                       [&](const GateVerdict& verdict) { return verdict.answer == answer; });
+}
+
+std::string AnswersSentence(const GateReport& report) {
+  std::string text;
+  for (const Answer answer :
+       {Answer::kRegressed, Answer::kSuspect, Answer::kImproved, Answer::kInconclusive, Answer::kPass}) {
+    const int64_t count = AnswerCount(report, answer);
+    if (count == 0) continue;
+    text += fmt::format("{}{} {}", text.empty() ? "" : ", ", FormatCount(count), AnswerName(answer));
+  }
+  return text.empty() ? "no verdict" : text;
+}
+
+std::string RunSentence(const char* what, const GateRun& run) {
+  std::string text =
+      fmt::format("{} {}: {} UTC", what, run.uuid.substr(0, kShownUuidLength), FormatUtc(run.started_at_ns));
+  if (run.commit) text += fmt::format(", commit {}", run.commit->substr(0, kShownCommitLength));
+  if (run.branch) text += fmt::format(" of {}", *run.branch);
+  return text + fmt::format(", machine {}, {}.", run.machine, run.device.value_or("device not recorded"));
+}
+
+std::vector<Section> GateSections(const GateReport& report) {
+  std::vector<Section> sections;
+  AddVerdicts(report, Answer::kRegressed, "Regressed", sections);
+  AddDifferences(report, sections);
+  AddVerdicts(report, Answer::kSuspect, "Suspect", sections);
+  AddVerdicts(report, Answer::kImproved, "Improved", sections);
+  AddInconclusive(report, sections);
+  if (!report.notes.empty()) sections.push_back({"Notes", report.notes, {}});
+  return sections;
+}
+
+Document GateDocument(const GateReport& report) {
+  Document document;
+  document.title = fmt::format("Gate: {}", AnswerName(OverallAnswer(report)));
+  std::set<std::pair<std::string, std::string>> cases;
+  for (const GateVerdict& verdict : report.verdicts) cases.insert({verdict.suite, verdict.benchmark});
+  document.summary.push_back(fmt::format("{} of {} verdicts on {} cases.", AnswersSentence(report),
+                                         FormatCount(static_cast<int64_t>(report.verdicts.size())),
+                                         FormatCount(static_cast<int64_t>(cases.size()))));
+  document.summary.push_back(RunSentence("Run", report.run));
+  for (const GateRun& baseline : report.baselines) document.summary.push_back(RunSentence("Baseline", baseline));
+  document.sections = GateSections(report);
+  return DisplayableDocument(std::move(document));
+}
+
+}  // namespace stallhound::reports

@@ -1,0 +1,24 @@
+#pragma once
+
+// A gate's report without a format: regressions first, with what is new in their cases.
+
+#include <string>
+#include <vector>
+
+#include "reports/document/document.h"
+#include "reports/gate/gate_report.h"
+
+namespace stallhound::reports {
+
+Document GateDocument(const GateReport& report);
+
+// The same without title and summary, for a report that holds more.
+std::vector<Section> GateSections(const GateReport& report);
+
+// "Baseline aaaa0000: 2026-01-01 00:00:00 UTC, commit 0123456789ab of main, machine bench-1, NVIDIA H200."
+std::string RunSentence(const char* what, const GateRun& run);
+
+// "2 regressed, 1 improved, 29 pass".
+std::string AnswersSentence(const GateReport& report);
+
+}  // namespace stallhound::reports
