@@ -31,6 +31,20 @@ absl::StatusOr<int64_t> ReadPragma(sqlite3* connection, const std::string& pragm
 
 }  // namespace
 
+std::string FileUri(const std::string& path) {
+  std::error_code error;
+  const fs::path absolute = fs::absolute(path, error);
+  std::string uri = "file:";
+  for (const char c : error ? path : absolute.string()) {
+    if (absl::ascii_isalnum(static_cast<unsigned char>(c)) || c == '/' || c == '.' || c == '-' || c == '_') {
+      uri += c;
+    } else {
+      uri += fmt::format("%{:02X}", static_cast<unsigned char>(c));
+    }
+  }
+  return uri;
+}
+
 absl::StatusOr<std::string> CaptureUri(const std::string& path) {
   if (access(path.c_str(), R_OK) != 0) return absl::ErrnoToStatus(errno, fmt::format("opening the capture '{}'", path));
   std::error_code error;
@@ -45,18 +59,8 @@ absl::StatusOr<std::string> CaptureUri(const std::string& path) {
                     "that in by `sqlite3 '{0}' 'PRAGMA journal_mode = DELETE'`",
                     path, suffix));
   }
-  const fs::path absolute = fs::absolute(path, error);
-  std::string uri = "file:";
-  // What would end the path of an URI is escaped.
-  for (const char c : error ? path : absolute.string()) {
-    if (absl::ascii_isalnum(static_cast<unsigned char>(c)) || c == '/' || c == '.' || c == '-' || c == '_') {
-      uri += c;
-    } else {
-      uri += fmt::format("%{:02X}", static_cast<unsigned char>(c));
-    }
-  }
   // Immutable: SQLite makes no -shm and no -wal, whatever the file's journal mode.
-  return uri + "?mode=ro&immutable=1";
+  return FileUri(path) + "?mode=ro&immutable=1";
 }
 
 absl::Status CheckCapture(sqlite3* connection, const std::string& schema, const std::string& path) {

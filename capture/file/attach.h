@@ -11,6 +11,9 @@
 
 namespace stallhound::capture {
 
+// A `file:` URI of `path`, what would end it escaped; "?mode=..." may follow.
+std::string FileUri(const std::string& path);
+
 // A `file:` URI (SQLITE_OPEN_URI) that opens `path` read-only and leaves no file beside it. Errors: NotFound,
 // PermissionDenied; FailedPrecondition: not a regular file, or SQLite keeps changes to it in another file.
 absl::StatusOr<std::string> CaptureUri(const std::string& path);

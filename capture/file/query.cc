@@ -14,17 +14,29 @@ namespace {
 constexpr int kStepsBetweenStopChecks = 4096;
 constexpr int64_t kHeapLimitBytes = int64_t{256} << 20;
 
-absl::Status Attach(sqlite3* connection, const std::string& path, size_t number) {
+absl::Status AttachUri(sqlite3* connection, const std::string& uri, const std::string& schema,
+                       const std::string& path) {
+  SH_ASSIGN_OR_RETURN(SqliteStatement statement, PrepareSql(connection, "ATTACH DATABASE ?1 AS " + schema));
+  sqlite3_bind_text(statement.get(), 1, uri.data(), static_cast<int>(uri.size()), SQLITE_TRANSIENT);
+  if (sqlite3_step(statement.get()) == SQLITE_DONE) return absl::OkStatus();
+  return SqliteError(connection, "attaching", path);
+}
+
+absl::Status AttachCapture(sqlite3* connection, const std::string& path, size_t number) {
   SH_ASSIGN_OR_RETURN(const std::string uri, CaptureUri(path));
   if (!IsCaptureFile(path)) {
     return absl::InvalidArgumentError(fmt::format(
         "querying '{}': not a capture file (files of other tools become one by `stallhound import`)", path));
   }
   const std::string schema = fmt::format("c{}", number);
-  SH_ASSIGN_OR_RETURN(SqliteStatement statement, PrepareSql(connection, "ATTACH DATABASE ?1 AS " + schema));
-  sqlite3_bind_text(statement.get(), 1, uri.data(), static_cast<int>(uri.size()), SQLITE_TRANSIENT);
-  if (sqlite3_step(statement.get()) != SQLITE_DONE) return SqliteError(connection, "attaching", path);
+  SH_RETURN_IF_ERROR(AttachUri(connection, uri, schema, path));
   return CheckCapture(connection, schema, path);
+}
+
+absl::Status AttachDatabase(sqlite3* connection, const QueryDatabase& database) {
+  sqlite3_busy_timeout(connection, database.lock_timeout_ms);
+  // Writable where it may be, for the rollback alone: the authorizer and query_only stop every statement that writes.
+  return AttachUri(connection, FileUri(database.path) + "?mode=rw", database.schema, database.path);
 }
 
 // `name` is the function's, for SQLITE_FUNCTION.
@@ -56,15 +68,17 @@ class HeapLimit {
 int ShouldStop(void* request) { return static_cast<const QueryRequest*>(request)->should_stop() ? 1 : 0; }
 
 absl::StatusOr<SqliteConnection> OpenAll(const QueryRequest& request) {
-  if (request.captures.size() > kMaxQueryCaptures) {
+  const size_t most_captures = kMaxQueryCaptures - (request.database ? 1 : 0);
+  if (request.captures.size() > most_captures) {
     return absl::InvalidArgumentError(fmt::format("querying {} captures at once: at most {} can be attached",
-                                                  request.captures.size(), kMaxQueryCaptures));
+                                                  request.captures.size(), most_captures));
   }
   SH_ASSIGN_OR_RETURN(SqliteConnection connection,
                       OpenSqlite(":memory:", SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_URI));
   for (size_t i = 0; i < request.captures.size(); ++i) {
-    SH_RETURN_IF_ERROR(Attach(connection.get(), request.captures[i], i + 1));
+    SH_RETURN_IF_ERROR(AttachCapture(connection.get(), request.captures[i], i + 1));
   }
+  if (request.database) SH_RETURN_IF_ERROR(AttachDatabase(connection.get(), *request.database));
   SH_RETURN_IF_ERROR(ExecuteSql(connection.get(), "PRAGMA query_only = 1; PRAGMA trusted_schema = 0;"));
   const auto authorize = [](void*, int action, const char*, const char* name, const char*, const char*) {
     return IsReading(action, name) ? SQLITE_OK : SQLITE_DENY;

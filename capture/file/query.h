@@ -6,6 +6,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -31,18 +32,27 @@ class QueryVisitor {
   virtual absl::Status OnRow(std::span<const QueryValue> values) = 0;
 };
 
-struct QueryRequest {
-  std::string sql;                    // one SELECT, WITH ... SELECT, VALUES or EXPLAIN of these
-  std::vector<std::string> captures;  // paths of capture files; at most kMaxQueryCaptures
-  std::function<bool()> should_stop;  // asked every few thousand steps; true cancels. May be empty
+// An SQLite database that others may be writing: its locks are honoured, and what a killed writer left is rolled back.
+struct QueryDatabase {
+  std::string path;
+  std::string schema;            // attached as this; letters only
+  int lock_timeout_ms = 10'000;  // how long to try while another process writes
 };
 
-inline constexpr size_t kMaxQueryCaptures = 10;  // SQLite's limit of attached files
+struct QueryRequest {
+  std::string sql;                        // one SELECT, WITH ... SELECT, VALUES or EXPLAIN of these
+  std::vector<std::string> captures;      // paths of capture files; at most kMaxQueryCaptures
+  std::function<bool()> should_stop;      // asked every few thousand steps; true cancels. May be empty
+  std::optional<QueryDatabase> database;  // attached behind the captures
+};
+
+inline constexpr size_t kMaxQueryCaptures = 10;  // SQLite's limit of attached files; one less with a database
 
 // Runs one statement. The captures are attached, read-only, as c1, c2, ... in the given order; a table without a prefix
-// is that of c1. Rows are streamed. An authorizer of SQLite lets nothing but reading pass: no ATTACH, PRAGMA, write,
-// transaction, temporary table or extension. Errors: InvalidArgument (SQL that does not parse, more than one statement,
-// a file that is no capture), PermissionDenied (a statement that does more than read), NotFound, Cancelled, DataLoss.
+// is that of the first that has it. Rows are streamed. An authorizer of SQLite lets nothing but reading pass: no
+// ATTACH, PRAGMA, write, transaction, temporary table or extension. Errors: InvalidArgument (SQL that does not parse,
+// more than one statement, a file that is no capture), PermissionDenied (a statement that does more than read),
+// NotFound, Cancelled, DataLoss, Unavailable (another process holds the database longer than its lock timeout).
 absl::Status RunQuery(const QueryRequest& request, QueryVisitor& visitor);
 
 }  // namespace stallhound::capture

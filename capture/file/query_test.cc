@@ -95,6 +95,40 @@ TEST_F(QueryTest, ReadsSeveralCaptures) {
   EXPECT_THAT(result_.rows, ElementsAre("1"));
 }
 
+TEST_F(QueryTest, ReadsADatabaseThatOthersWrite) {
+  const std::string path = folder_.File("his#tory?.db");
+  const SqliteConnection writer = OpenSqlite(path, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE).value();
+  ASSERT_TRUE(ExecuteSql(writer.get(),
+                         "CREATE TABLE process (pid); INSERT INTO process VALUES (7); CREATE TABLE run (name);"
+                         "INSERT INTO run VALUES ('nightly'); CREATE VIEW v_pid AS SELECT pid FROM process")
+                  .ok());
+  QueryRequest request;
+  request.database = QueryDatabase{path, "history", 50};
+  const auto rows = [&](const std::string& sql) {
+    request.sql = sql;
+    result_ = Collect();
+    const absl::Status status = RunQuery(request, result_);
+    EXPECT_TRUE(status.ok()) << status;
+    return result_.rows;
+  };
+  EXPECT_THAT(rows("SELECT name FROM run"), ElementsAre("nightly")) << "without any capture";
+  request.captures = {first_};
+  EXPECT_THAT(rows("SELECT run.name, process.pid FROM run, process"), ElementsAre("nightly|41"));
+  EXPECT_THAT(rows("SELECT pid FROM history.process"), ElementsAre("7"));
+  EXPECT_THAT(rows("SELECT pid FROM v_pid"), ElementsAre("7")) << "a view is of its own database";
+  request.sql = "DELETE FROM history.run";
+  EXPECT_EQ(RunQuery(request, result_).code(), absl::StatusCode::kPermissionDenied);
+
+  ASSERT_TRUE(ExecuteSql(writer.get(), "BEGIN EXCLUSIVE").ok());
+  request.sql = "SELECT name FROM history.run";
+  EXPECT_EQ(RunQuery(request, result_).code(), absl::StatusCode::kUnavailable);
+  ASSERT_TRUE(ExecuteSql(writer.get(), "COMMIT").ok());
+  request.captures = std::vector<std::string>(kMaxQueryCaptures, first_);
+  EXPECT_EQ(RunQuery(request, result_).code(), absl::StatusCode::kInvalidArgument);
+  request.captures.pop_back();
+  EXPECT_THAT(rows("SELECT name FROM history.run"), ElementsAre("nightly"));
+}
+
 TEST_F(QueryTest, GivesEveryTypeOfValue) {
   ASSERT_TRUE(
       Run("WITH x(a) AS (VALUES (1)) SELECT NULL, -9223372036854775808, 0.5, 'text', x'6869' FROM x -- why\n;").ok());

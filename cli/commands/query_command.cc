@@ -1,6 +1,7 @@
 #include "cli/commands/query_command.h"
 
 #include <CLI/CLI.hpp>
+#include <filesystem>
 #include <memory>
 
 #include "base/status_macros.h"
@@ -14,12 +15,16 @@ namespace stallhound::cli {
 namespace {
 
 constexpr char kDetails[] =
-    R"help(Runs one SELECT (or WITH, VALUES, EXPLAIN) over captures, which it opens read-only. Without CAPTURE
-it is the newest one of the home; CAPTURE is a file or the beginning of a uuid. The captures are
-attached as c1, c2, ...; a table without a prefix is that of c1. The view v_TABLE shows numbers of
-strings and enumerations as text. Times are ns since the capture's start.
+    R"help(Runs one SELECT (or WITH, VALUES, EXPLAIN) over captures and the history of benchmark runs; nothing is
+written. Without CAPTURE it is the newest one of the home, if there is one; CAPTURE is a file or the
+beginning of a uuid. The captures are attached as c1, c2, ..., the history as history; a table without a
+prefix is that of the first that has it. The view v_TABLE of a capture shows numbers of strings and
+enumerations as text; v_run, v_point and v_benchmark_count are the history's. Times in captures are ns
+since the capture's start.
 
 Examples:
+  stallhound query 'SELECT benchmark, kernel_count, wait_count, host_to_device_bytes
+                    FROM v_benchmark_count WHERE is_last_run'
   stallhound query 'SELECT name FROM c1.sqlite_schema'
   stallhound query "SELECT api, count(*) AS calls, sum(end_ns - start_ns) / 1e6 AS ms
                     FROM v_host_call GROUP BY api ORDER BY ms DESC LIMIT 10"
@@ -41,9 +46,15 @@ absl::StatusOr<int> RunQueryCommand(const QueryOptions& options, CommandContext&
     SH_ASSIGN_OR_RETURN(std::string path, FindCapture(home, text));
     request.captures.push_back(std::move(path));
   }
+  std::error_code error;
+  if (const std::string path = HistoryPath(home); std::filesystem::exists(path, error)) {
+    request.database = capture::QueryDatabase{path, "history"};
+  }
   if (request.captures.empty()) {
-    SH_ASSIGN_OR_RETURN(std::string path, NewestCapture(home));
-    request.captures.push_back(std::move(path));
+    absl::StatusOr<std::string> newest = NewestCapture(home);
+    const bool is_needed = !request.database || !absl::IsNotFound(newest.status());
+    if (is_needed) SH_RETURN_IF_ERROR(newest.status());
+    if (newest.ok()) request.captures.push_back(*std::move(newest));
   }
   const std::unique_ptr<QueryOutput> output = MakeQueryOutput(options.format, context.console);
   const absl::Status status = capture::RunQuery(request, *output);
@@ -63,7 +74,7 @@ void AddQueryCommand(CommandRegistry& registry) {
   CLI::App* command = registry.Add(
       {
           .name = "query",
-          .summary = "Ask captures by SQL",
+          .summary = "Ask captures and the history by SQL",
           .usage = "[options] SQL [CAPTURE...]",
           .details = kDetails,
       },

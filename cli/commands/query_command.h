@@ -4,7 +4,7 @@
 
 namespace stallhound::cli {
 
-// `query`: SQL over captures.
+// `query`: SQL over captures and the history.
 void AddQueryCommand(CommandRegistry& registry);
 
 }  // namespace stallhound::cli
