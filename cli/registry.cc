@@ -1,5 +1,6 @@
 #include "cli/registry.h"
 
+#include "cli/commands/baseline_command.h"
 #include "cli/commands/bench_command.h"
 #include "cli/commands/captures_command.h"
 #include "cli/commands/completion_command.h"
@@ -9,10 +10,13 @@
 #include "cli/commands/env_command.h"
 #include "cli/commands/explain_command.h"
 #include "cli/commands/export_command.h"
+#include "cli/commands/gate_command.h"
 #include "cli/commands/hunt_command.h"
 #include "cli/commands/import_command.h"
 #include "cli/commands/prune_command.h"
 #include "cli/commands/query_command.h"
+#include "cli/commands/report_command.h"
+#include "cli/commands/runs_command.h"
 
 namespace stallhound::cli {
 
@@ -24,6 +28,10 @@ void AddAllCommands(CommandRegistry& registry) {
   AddCountsCommand(registry);
   AddQueryCommand(registry);
   AddCapturesCommand(registry);
+  AddGateCommand(registry);
+  AddReportCommand(registry);
+  AddRunsCommand(registry);
+  AddBaselineCommand(registry);
   AddImportCommand(registry);
   AddExportCommand(registry);
   AddPruneCommand(registry);

@@ -204,6 +204,25 @@ TEST(JudgeRunTest, ASwitchThatIsSetOnOneSideDiffers) {
   EXPECT_EQ(Find(judged, "kernel").outcome, VerdictOutcome::kInconclusive);
 }
 
+TEST(JudgeRunTest, WhatNeitherSideRecordedIsTakenAsEqualAndTold) {
+  EXPECT_THAT(Judged(RunOf("a"), RunOf("b")).notes,
+              Contains(HasSubstr("taken as equal: build_flags, cpu_count, cpu_model, cublas")));
+  RunRecord candidate = RunOf("b");
+  candidate.info.environment.cudnn = "9.14";
+  EXPECT_THAT(Find(Judged(RunOf("a"), candidate), "kernel").reason, StartsWith("environment-differs: "));
+}
+
+TEST(JudgeRunTest, WithoutAGpuWhatBelongsToOneIsKnown) {
+  RunRecord baseline = RunOf("a");
+  baseline.info.hardware = {.cpu_model = "Some CPU", .cpu_count = 2, .gpu_count = 0};
+  baseline.info.environment = {.libtorch = "2.11.0", .build_flags = "-c opt"};
+  RunRecord candidate = baseline;
+  candidate.info.uuid = "b";
+  EXPECT_THAT(Judged(baseline, candidate).notes, IsEmpty());
+  candidate.info.hardware = {.cpu_model = "Some CPU", .cpu_count = 2, .gpu_name = "NVIDIA H200", .gpu_count = 1};
+  EXPECT_THAT(Judged(baseline, candidate).notes, Contains(HasSubstr("gpu_name was none, is NVIDIA H200")));
+}
+
 TEST(JudgeRunTest, LostRecordsAndShortWindowsAreInconclusive) {
   BenchmarkResult lossy = WithWait(41);
   lossy.counts_complete = false;

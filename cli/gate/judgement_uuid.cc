@@ -11,7 +11,7 @@
 namespace stallhound::cli {
 namespace {
 
-// FNV-1a, 64 bits (http://www.isthe.com/chongo/tech/comp/fnv).
+// FNV-1a, 64 bits.
 uint64_t Hash(uint64_t hash, std::string_view text) {
   constexpr uint64_t kPrime = 0x100000001b3;
   for (const char c : text) hash = (hash ^ static_cast<unsigned char>(c)) * kPrime;

@@ -20,6 +20,12 @@ std::optional<std::string> AsText(const std::optional<int64_t>& number) {
   return number ? std::optional(fmt::format("{}", *number)) : std::nullopt;
 }
 
+// `key` holds what belongs to a GPU.
+void SetNoneWithoutGpu(const store::RunInfo& info, ComparabilityKey& key) {
+  if (info.hardware.gpu_count != 0) return;
+  for (auto& [name, value] : key) value = value.value_or("none");
+}
+
 ComparabilityKey CountKey(const store::RunInfo& info) {
   const store::Environment& environment = info.environment;
   ComparabilityKey key = {{"gpu_name", info.hardware.gpu_name},
@@ -29,9 +35,7 @@ ComparabilityKey CountKey(const store::RunInfo& info) {
                           {"cuda_runtime", environment.cuda_runtime},
                           {"cudnn", environment.cudnn},
                           {"cublas", environment.cublas}};
-  if (info.hardware.gpu_count == 0) {
-    for (auto& [name, value] : key) value = value.value_or("none");
-  }
+  SetNoneWithoutGpu(info, key);
   key["libtorch"] = environment.libtorch;
   key["build_flags"] = environment.build_flags;
   for (const auto& [name, value] : environment.switches) key[name] = value;
@@ -39,11 +43,13 @@ ComparabilityKey CountKey(const store::RunInfo& info) {
 }
 
 ComparabilityKey TimeKey(const store::RunInfo& info) {
-  ComparabilityKey key = CountKey(info);
-  key["cpu_model"] = info.hardware.cpu_model;
-  key["cpu_count"] = AsText(info.hardware.cpu_count);
+  ComparabilityKey key;
   key["power_limit_mw"] = AsText(info.hardware.power_limit_mw);
   key["ecc"] = info.hardware.ecc ? std::optional<std::string>(*info.hardware.ecc ? "on" : "off") : std::nullopt;
+  SetNoneWithoutGpu(info, key);
+  key["cpu_model"] = info.hardware.cpu_model;
+  key["cpu_count"] = AsText(info.hardware.cpu_count);
+  key.merge(CountKey(info));
   return key;
 }
 

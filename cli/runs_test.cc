@@ -1,0 +1,240 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <nlohmann/json.hpp>
+
+#include "base/file.h"
+#include "base/testing/subprocess.h"
+#include "base/testing/temp_dir.h"
+#include "cli/testing/run_stallhound.h"
+#include "store/history.h"
+
+namespace stallhound::cli {
+namespace {
+
+using stallhound::testing::RunSubprocess;
+using stallhound::testing::SubprocessResult;
+using store::EventKind;
+using ::testing::HasSubstr;
+using ::testing::Not;
+using ::testing::StartsWith;
+
+constexpr char kFirst[] = "aaaa0000-0000-4000-8000-000000000001";
+constexpr char kSecond[] = "bbbb0000-0000-4000-8000-000000000002";
+constexpr char kThird[] = "cccc0000-0000-4000-8000-000000000003";
+constexpr int64_t kStartNs = 1'767'225'600'000'000'000;
+
+class RunsTest : public ::testing::Test {
+ protected:
+  SubprocessResult Run(const std::vector<std::string>& arguments) {
+    stallhound::testing::SubprocessOptions options = StallhoundOptions(home_, arguments);
+    return RunSubprocess(options);
+  }
+
+  static store::RunRecord Record(const std::string& uuid, int64_t number) {
+    store::RunRecord run;
+    run.info.uuid = uuid;
+    run.info.machine = "bench-1";
+    run.info.branch = "main";
+    run.info.revision = store::Revision{"stallhound", "0123456789abcdef0123456789abcdef01234567"};
+    run.info.started_at_ns = kStartNs + number;
+    run.info.hardware.gpu_name = "NVIDIA H200";
+    run.info.producer = "0.1.0";
+    for (const char* variant : {"reference", "optimized"}) {
+      store::BenchmarkResult& result = run.benchmarks.emplace_back();
+      result.suite = "bench";
+      result.name = std::string("layer_norm/") + variant + "/fp32/8x8/forward";
+      result.iteration_count = 20;
+      result.counts_complete = true;
+      result.kernels = {{"layer_norm_forward<float>", "8x1x1", "128x1x1", 32, 0, 1, 1}};
+      result.event_counts = {{EventKind::kKernel, std::nullopt, std::nullopt, "cudaLaunchKernel", 1, 1},
+                             {EventKind::kWait, std::nullopt, std::nullopt, std::nullopt, 0, 0},
+                             {EventKind::kHostToDevice, "pageable", "device", "cudaMemcpyAsync", 1, 1, 4096, 4096}};
+      store::Point& point = result.points.emplace_back();
+      point.metric = {"gpu_time_ns", "ns"};
+      const int64_t time_ns = std::string(variant) == "reference" ? 300'000 : 100'000;
+      for (int64_t round = 0; round < 8; ++round) point.samples.push_back({round, time_ns + round * 10});
+      point.sample_count = 8;
+      point.median = static_cast<double>(time_ns + 35);
+    }
+    return run;
+  }
+
+  static void AddWait(store::RunRecord& run) {
+    store::BenchmarkResult& result = run.benchmarks.back();
+    result.event_counts[1] = {EventKind::kWait, std::nullopt, std::nullopt, "cudaStreamSynchronize", 1, 1};
+    result.sync_sites = {{EventKind::kWait, "layer_norm_optimized.cc", 41, "Forward", std::nullopt, "aten::item",
+                          "cudaStreamSynchronize", 20, 400'000, 300'000, 250'000}};
+  }
+
+  void Append(const store::RunRecord& run) {
+    const auto history = store::OpenHistory(home_ + "/history.db", {});
+    ASSERT_TRUE(history.ok()) << history.status();
+    const auto appended = (*history)->AppendRun(run);
+    ASSERT_TRUE(appended.ok()) << appended.status();
+  }
+
+  void SetBaseline(const std::string& uuid) {
+    const auto history = store::OpenHistory(home_ + "/history.db", {});
+    ASSERT_TRUE(history.ok()) << history.status();
+    const absl::Status set = (*history)->SetBaseline({"main", uuid, kStartNs});
+    ASSERT_TRUE(set.ok()) << set;
+  }
+
+  stallhound::testing::TempDir folder_;
+  std::string home_ = folder_.File("home");
+};
+
+TEST_F(RunsTest, TheSameCodePassesTheGate) {
+  Append(Record(kFirst, 1));
+  Append(Record(kSecond, 2));
+  SetBaseline(kFirst);
+  const SubprocessResult result = Run({"gate", "--strict"});
+  EXPECT_EQ(result.exit_code, 0) << result.err;
+  EXPECT_THAT(result.out, StartsWith("Gate: pass\n8 pass of 8 verdicts on 2 cases.\nRun bbbb0000"));
+}
+
+TEST_F(RunsTest, AnExtraWaitFailsTheGateAndIsNamed) {
+  Append(Record(kFirst, 1));
+  store::RunRecord worse = Record(kSecond, 2);
+  AddWait(worse);
+  Append(worse);
+  SetBaseline(kFirst);
+  const SubprocessResult text = Run({"gate"});
+  EXPECT_EQ(text.exit_code, 1) << text.err;
+  EXPECT_THAT(text.out, HasSubstr("layer_norm/optimized/fp32/8x8/forward  wait  0 -> 1"));
+  EXPECT_THAT(text.out, HasSubstr("layer_norm_optimized.cc:41"));
+  EXPECT_THAT(Run({"gate", "--format", "markdown"}).out, HasSubstr("`layer_norm_optimized.cc:41`"));
+  EXPECT_THAT(Run({"gate", "--format", "junit"}).out, HasSubstr("failures=\"1\""));
+  const SubprocessResult to_file = Run({"gate", "bbbb", "--format", "json", "--output", folder_.File("gate.json")});
+  EXPECT_EQ(to_file.exit_code, 1);
+  EXPECT_EQ(to_file.out, "");
+  const nlohmann::json json = nlohmann::json::parse(ReadFile(folder_.File("gate.json")).value());
+  EXPECT_EQ(json["answer"], "regressed");
+  EXPECT_EQ(json["exit_code"], 1);
+  EXPECT_EQ(json["differences"][0]["sites_risen"][0]["run"]["line"], 41);
+  const auto history = store::OpenHistory(home_ + "/history.db", {});
+  EXPECT_EQ((*history)->ReadJudgements(kSecond)->size(), 1u) << "said four times, kept once";
+  EXPECT_EQ(Run({"gate", kFirst, "--baseline", "bbbb"}).exit_code, 0) << "an improvement";
+}
+
+TEST_F(RunsTest, WhatIsNotCertainFailsOnlyAStrictGate) {
+  Append(Record(kFirst, 1));
+  store::RunRecord slower = Record(kSecond, 2);
+  for (store::Sample& sample : slower.benchmarks.back().points[0].samples) sample.value += 10'000;
+  Append(slower);
+  SetBaseline(kFirst);
+  const SubprocessResult lenient = Run({"gate"});
+  EXPECT_EQ(lenient.exit_code, 0) << lenient.err;
+  EXPECT_THAT(lenient.out, HasSubstr("stored-runs-only"));
+  EXPECT_EQ(Run({"gate", "--strict"}).exit_code, 5);
+}
+
+TEST_F(RunsTest, AGateWithoutRunsOrBaselineSaysWhatToDo) {
+  const auto expect = [&](const std::vector<std::string>& arguments, const char* hint) {
+    const SubprocessResult result = Run(arguments);
+    EXPECT_EQ(result.exit_code, 3) << hint;
+    EXPECT_EQ(result.out, "");
+    EXPECT_THAT(result.err, HasSubstr(hint));
+  };
+  expect({"gate"}, "stallhound bench");
+  EXPECT_FALSE(std::filesystem::exists(home_));
+  Append(Record(kFirst, 1));
+  expect({"gate"}, "stallhound baseline set RUN --name main");
+  expect({"gate", "ffff"}, "ffff");
+  SetBaseline(kFirst);
+  expect({"gate"}, "it is the baseline 'main' itself");
+  store::RunRecord other = Record(kSecond, 2);
+  for (store::BenchmarkResult& result : other.benchmarks) result.suite = "other";
+  Append(other);
+  expect({"gate"}, "none of its 2 cases");
+}
+
+TEST_F(RunsTest, RunsListsTheNewestFirstWithTheirVerdict) {
+  EXPECT_EQ(Run({"runs"}).exit_code, 3);
+  Append(Record(kFirst, 1));
+  store::RunRecord topic = Record(kSecond, 2);
+  topic.info.branch = "topic";
+  AddWait(topic);
+  Append(topic);
+  Append(Record(kThird, 3));
+  SetBaseline(kFirst);
+  EXPECT_EQ(Run({"gate", "bbbb"}).exit_code, 1);
+  const nlohmann::json json = nlohmann::json::parse(Run({"runs", "--format", "json"}).out);
+  ASSERT_EQ(json.size(), 3u);
+  EXPECT_EQ(json[0]["run"]["uuid"], kThird);
+  EXPECT_EQ(json[0]["case_count"], 2);
+  EXPECT_TRUE(json[0]["answer"].is_null());
+  EXPECT_EQ(json[1]["answer"], "regressed");
+  const SubprocessResult text = Run({"runs", "--branch", "topic"});
+  EXPECT_EQ(text.exit_code, 0) << text.err;
+  EXPECT_THAT(text.out, HasSubstr("bbbb0000"));
+  EXPECT_THAT(text.out, HasSubstr("0123456789ab"));
+  EXPECT_THAT(text.out, Not(HasSubstr("cccc0000")));
+  EXPECT_THAT(Run({"runs", "--limit", "1"}).out, Not(HasSubstr("bbbb0000")));
+  EXPECT_THAT(Run({"runs", "--branch", "none"}).err, HasSubstr("no run of that branch"));
+  EXPECT_EQ(Run({"runs", "--limit", "0"}).exit_code, 2);
+}
+
+TEST_F(RunsTest, ABaselineIsSetAndShown) {
+  Append(Record(kFirst, 1));
+  Append(Record(kSecond, 2));
+  EXPECT_EQ(Run({"baseline", "show"}).exit_code, 3);
+  EXPECT_EQ(Run({"baseline", "set"}).exit_code, 2);
+  EXPECT_EQ(Run({"baseline", "forget"}).exit_code, 2);
+  EXPECT_EQ(Run({"baseline", "set", "ffff"}).exit_code, 3);
+  const SubprocessResult set = Run({"baseline", "set", "aaaa", "--reason", "as shipped"});
+  EXPECT_EQ(set.exit_code, 0) << set.err;
+  const SubprocessResult shown = Run({"baseline", "show"});
+  EXPECT_THAT(shown.out, StartsWith(std::string("main: run ") + kFirst + " of 2026-01-01 00:00:00 UTC, set "));
+  EXPECT_THAT(shown.out, HasSubstr(": as shipped\n"));
+  EXPECT_EQ(Run({"gate"}).exit_code, 0);
+  EXPECT_EQ(Run({"gate", "--baseline", "release"}).exit_code, 3);
+  EXPECT_EQ(Run({"baseline", "set", "bbbb", "--name", "release"}).exit_code, 0);
+  EXPECT_EQ(Run({"gate", "aaaa", "--baseline", "release"}).exit_code, 0);
+  EXPECT_EQ(Run({"baseline", "show", "aaaa"}).exit_code, 2);
+}
+
+TEST_F(RunsTest, AReportHoldsTheRunWhole) {
+  EXPECT_EQ(Run({"report"}).exit_code, 3);
+  Append(Record(kFirst, 1));
+  store::RunRecord worse = Record(kSecond, 2);
+  AddWait(worse);
+  Append(worse);
+  const SubprocessResult text = Run({"report"});
+  EXPECT_EQ(text.exit_code, 0) << text.err;
+  EXPECT_THAT(text.out, StartsWith("Run bbbb0000\n"));
+  EXPECT_THAT(text.out, HasSubstr("Not judged"));
+  EXPECT_THAT(text.out, HasSubstr("fp32/8x8/forward"));
+  EXPECT_THAT(text.out, HasSubstr("3.00x"));
+  EXPECT_THAT(Run({"report", "--format", "markdown"}).out, HasSubstr("`layer_norm_optimized.cc:41`"));
+  EXPECT_EQ(Run({"baseline", "set", "aaaa"}).exit_code, 0);
+  EXPECT_EQ(Run({"gate"}).exit_code, 1);
+  const std::string page = folder_.File("report.html");
+  EXPECT_EQ(Run({"report", "bbbb", "--format", "html", "--output", page}).exit_code, 0);
+  EXPECT_THAT(ReadFile(page).value(), HasSubstr("1 regressed, 7 pass"));
+  const nlohmann::json json = nlohmann::json::parse(Run({"report", "--format", "json"}).out);
+  EXPECT_EQ(json["gate"]["answer"], "regressed");
+  EXPECT_EQ(json["benchmarks"][0]["wait_count"]["max"], 1);
+  EXPECT_THAT(Run({"report", "aaaa", "--format", "markdown"}).out, StartsWith("# Run aaaa0000\n"));
+}
+
+TEST_F(RunsTest, QuerySeesTheHistoryWithoutACapture) {
+  Append(Record(kFirst, 1));
+  store::RunRecord worse = Record(kSecond, 2);
+  AddWait(worse);
+  Append(worse);
+  const SubprocessResult result = Run({"query", "--format", "csv",
+                                       "SELECT benchmark, kernel_count, wait_count, host_to_device_bytes FROM "
+                                       "v_benchmark_count WHERE is_last_run ORDER BY benchmark"});
+  EXPECT_EQ(result.exit_code, 0) << result.err;
+  EXPECT_EQ(result.out,
+            "benchmark,kernel_count,wait_count,host_to_device_bytes\n"
+            "layer_norm/optimized/fp32/8x8/forward,1,1,4096\n"
+            "layer_norm/reference/fp32/8x8/forward,1,0,4096\n");
+  EXPECT_EQ(Run({"query", "DELETE FROM history.run"}).exit_code, 3);
+}
+
+}  // namespace
+}  // namespace stallhound::cli
