@@ -8,6 +8,7 @@ are shown. Right: within 15% of the measured difference or 50 us a step, whichev
 STALLHOUND and RECORDER name the program and the recorder's library, JOBS how many scripts run at once (2).
 """
 
+import ctypes
 import json
 import os
 import runpy
@@ -15,6 +16,7 @@ import statistics
 import subprocess
 import sys
 import tempfile
+import traceback
 from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
 
@@ -46,16 +48,21 @@ def _record(script, folder):
             os.dup2(log.fileno(), 1)
             os.dup2(log.fileno(), 2)
         sys.argv = [script]
-        runpy.run_path(script, run_name="__main__")
-        sys.exit(0)
+        code = 0
+        try:
+            runpy.run_path(script, run_name="__main__")
+        except BaseException:  # whatever it is, the parent's clean-up must not run here
+            traceback.print_exc()
+            code = 1
+        ctypes.CDLL(None).exit(code)  # so that the recorder's exit handler does
     return pid
 
 
 def _analyse(folder):
-    os.environ["STALLHOUND_HOME"] = folder
+    environment = dict(os.environ, STALLHOUND_HOME=folder)
     report = os.path.join(folder, "hunt.json")
     command = [os.environ["STALLHOUND"], "hunt", "--range", "measured", "--format", "json", "--output", report, "--from", folder]
-    done = subprocess.run(command, check=True, capture_output=True, text=True)
+    done = subprocess.run(command, check=True, capture_output=True, text=True, env=environment)
     capture = done.stderr.split("capture: ", 1)[1].splitlines()[0]
     with open(report, encoding="utf-8") as file:
         hunt = json.load(file)

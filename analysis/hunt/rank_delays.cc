@@ -3,6 +3,7 @@
 #include <absl/container/flat_hash_map.h>
 
 #include <algorithm>
+#include <cmath>
 #include <map>
 #include <utility>
 
@@ -37,25 +38,52 @@ absl::flat_hash_map<uint32_t, std::vector<StallTime>> StallTimes(const RankDelay
   return times;
 }
 
-// What lies in no stall: the device's work, else the host.
-void AddOther(const DeviceWork& late, const Interval& span, Delay& delay) {
+// How a rank spent a span of time.
+struct Spent {
+  std::map<int32_t, int64_t> stalls_ns;  // by site
+  int64_t work_ns = 0;                   // of the device, outside of stalls
+};
+
+void AddWork(const DeviceWork& device, const Interval& span, Spent& spent) {
   if (span.end_ns <= span.start_ns) return;
-  const int64_t idle_ns = late.IdleIn(span, WorkKind::kAny).total_ns;
-  delay.causes_ns[{DelayKind::kHost, -1}] += idle_ns;
-  delay.causes_ns[{DelayKind::kDeviceWork, -1}] += span.end_ns - span.start_ns - idle_ns;
+  spent.work_ns += span.end_ns - span.start_ns - device.IdleIn(span, WorkKind::kAny).total_ns;
 }
 
-void AddCauses(const std::vector<StallTime>& stalls, const DeviceWork& late, const Interval& wait, Delay& delay) {
-  int64_t covered_ns = wait.start_ns;
-  auto stall = std::upper_bound(stalls.begin(), stalls.end(), wait.start_ns,
+Spent SpentIn(const std::vector<StallTime>& stalls, const DeviceWork& device, const Interval& span) {
+  Spent spent;
+  int64_t covered_ns = span.start_ns;
+  auto stall = std::upper_bound(stalls.begin(), stalls.end(), span.start_ns,
                                 [](int64_t time_ns, const StallTime& one) { return time_ns < one.time.end_ns; });
-  for (; stall != stalls.end() && stall->time.start_ns < wait.end_ns; ++stall) {
-    const Interval part = Intersection(stall->time, wait);
-    AddOther(late, {covered_ns, part.start_ns}, delay);
-    delay.causes_ns[{DelayKind::kStall, stall->site}] += part.end_ns - part.start_ns;
+  for (; stall != stalls.end() && stall->time.start_ns < span.end_ns; ++stall) {
+    const Interval part = Intersection(stall->time, span);
+    AddWork(device, {covered_ns, part.start_ns}, spent);
+    spent.stalls_ns[stall->site] += part.end_ns - part.start_ns;
     covered_ns = part.end_ns;
   }
-  AddOther(late, {covered_ns, wait.end_ns}, delay);
+  AddWork(device, {covered_ns, span.end_ns}, spent);
+  return spent;
+}
+
+// Shares out `wait_ns` among what the late rank spent more on than the waiting one.
+void AddCauses(const Spent& late, const Spent& waiting, int64_t wait_ns, Delay& delay) {
+  std::map<int32_t, int64_t> more_ns;
+  int64_t all_ns = 0;
+  for (const auto& [site, ns] : late.stalls_ns) {
+    const auto same = waiting.stalls_ns.find(site);
+    more_ns[site] = std::max<int64_t>(ns - (same == waiting.stalls_ns.end() ? 0 : same->second), 0);
+    all_ns += more_ns[site];
+  }
+  int64_t left_ns = wait_ns;
+  for (const auto& [site, ns] : more_ns) {
+    const double share =
+        std::min(1.0, static_cast<double>(wait_ns) / static_cast<double>(std::max<int64_t>(all_ns, 1)));
+    const int64_t part_ns = std::min<int64_t>(left_ns, std::llround(static_cast<double>(ns) * share));
+    delay.causes_ns[{DelayKind::kStall, site}] += part_ns;
+    left_ns -= part_ns;
+  }
+  const int64_t work_ns = std::min(left_ns, std::max<int64_t>(late.work_ns - waiting.work_ns, 0));
+  delay.causes_ns[{DelayKind::kDeviceWork, -1}] += work_ns;
+  delay.causes_ns[{DelayKind::kHost, -1}] += left_ns - work_ns;
 }
 
 CollectiveRank RankOf(const RankDelayInputs& inputs, uint32_t device) {
@@ -77,33 +105,63 @@ RankDelay Describe(const RankDelayInputs& inputs, const std::pair<uint32_t, uint
   return described;
 }
 
-}  // namespace
+class DelayFinder {
+ public:
+  explicit DelayFinder(const RankDelayInputs& inputs) : inputs_(inputs), stalls_(StallTimes(inputs)) {}
 
-std::vector<RankDelay> FindRankDelays(const RankDelayInputs& inputs) {
-  std::map<std::pair<uint32_t, uint32_t>, Delay> delays;  // by waiting and late device
-  const absl::flat_hash_map<uint32_t, std::vector<StallTime>> stalls = StallTimes(inputs);
-  static const std::vector<StallTime> kNoStalls;
-  for (const std::vector<RankCollective>& match : inputs.gpu.matched_collectives()) {
+  // In time order.
+  void Add(const std::vector<RankCollective>& match) {
     const RankCollective& late = *std::max_element(match.begin(), match.end(), [](const auto& a, const auto& b) {
       return std::pair(a.time.start_ns, a.rank) < std::pair(b.time.start_ns, b.rank);
     });
-    const DeviceWork& late_device = *inputs.gpu.devices()[late.rank];
     for (const RankCollective& waiting : match) {
-      const uint32_t process = inputs.gpu.devices()[waiting.rank]->process_id();
-      if (waiting.time.start_ns == late.time.start_ns || !inputs.spans.Find(process, waiting.submitted_ns)) continue;
-      Delay& delay = delays[{waiting.rank, late.rank}];
-      ++delay.collective_count;
-      delay.wait_ns += late.time.start_ns - waiting.time.start_ns;
-      const auto found = stalls.find(late.rank);
-      AddCauses(found == stalls.end() ? kNoStalls : found->second, late_device,
-                {waiting.time.start_ns, late.time.start_ns}, delay);
+      if (waiting.time.start_ns < late.time.start_ns && IsMeasured(waiting)) AddDelay(waiting, late);
     }
+    for (const RankCollective& part : match) met_ns_[part.rank] = part.time.end_ns;
   }
-  std::vector<RankDelay> described;
-  for (const auto& [ranks, delay] : delays) described.push_back(Describe(inputs, ranks, delay));
-  std::stable_sort(described.begin(), described.end(),
-                   [](const RankDelay& a, const RankDelay& b) { return a.wait_ns > b.wait_ns; });
-  return described;
+
+  std::vector<RankDelay> Finish() const {
+    std::vector<RankDelay> described;
+    for (const auto& [ranks, delay] : delays_) described.push_back(Describe(inputs_, ranks, delay));
+    std::stable_sort(described.begin(), described.end(),
+                     [](const RankDelay& a, const RankDelay& b) { return a.wait_ns > b.wait_ns; });
+    return described;
+  }
+
+ private:
+  bool IsMeasured(const RankCollective& part) const {
+    return inputs_.spans.Find(inputs_.gpu.devices()[part.rank]->process_id(), part.submitted_ns).has_value();
+  }
+
+  void AddDelay(const RankCollective& waiting, const RankCollective& late) {
+    const int64_t wait_ns = late.time.start_ns - waiting.time.start_ns;
+    Delay& delay = delays_[{waiting.rank, late.rank}];
+    ++delay.collective_count;
+    delay.wait_ns += wait_ns;
+    AddCauses(SpentBefore(late, waiting.time.start_ns), SpentBefore(waiting, waiting.time.start_ns), wait_ns, delay);
+  }
+
+  // From the rank's last collective on, else from `first_ns` on.
+  Spent SpentBefore(const RankCollective& part, int64_t first_ns) const {
+    static const std::vector<StallTime> kNoStalls;
+    const auto met = met_ns_.find(part.rank);
+    const auto stalls = stalls_.find(part.rank);
+    return SpentIn(stalls == stalls_.end() ? kNoStalls : stalls->second, *inputs_.gpu.devices()[part.rank],
+                   {met == met_ns_.end() ? first_ns : met->second, part.time.start_ns});
+  }
+
+  const RankDelayInputs& inputs_;
+  const absl::flat_hash_map<uint32_t, std::vector<StallTime>> stalls_;
+  absl::flat_hash_map<uint32_t, int64_t> met_ns_;
+  std::map<std::pair<uint32_t, uint32_t>, Delay> delays_;  // by waiting and late device
+};
+
+}  // namespace
+
+std::vector<RankDelay> FindRankDelays(const RankDelayInputs& inputs) {
+  DelayFinder finder(inputs);
+  for (const std::vector<RankCollective>& match : inputs.gpu.matched_collectives()) finder.Add(match);
+  return finder.Finish();
 }
 
 }  // namespace stallhound::analysis

@@ -22,9 +22,11 @@ struct RankDelayInputs {
   const MeasuredSpans& spans;
 };
 
-// A nanosecond in which a rank waits belongs to the stall of the late rank that lasts then: from the entry of the call
-// to the start of the next work of its thread, if that thread feeds the late device; else to that device's work; else
-// to the host. Of stalls at one time the one that began first counts. O((collectives * ranks + points) log points).
+// The late rank is compared with the waiting one, each from its last collective to this one: what it lost to a stall,
+// and the other did not lose there, is the cause; then, what its device worked longer; the rest is the host. Before the
+// first collective only the time of the delay is looked at. A stall lasts from the entry of its call to the start of
+// the next work of its thread, if that thread feeds the device; of stalls at one time the one that began first counts.
+// O((collectives * ranks + points) log points).
 std::vector<RankDelay> FindRankDelays(const RankDelayInputs& inputs);
 
 }  // namespace stallhound::analysis

@@ -64,6 +64,38 @@ TEST(RankDelaysTest, LongerWorkIsDeviceWorkAndALateLaunchIsTheHost) {
   EXPECT_FALSE(causes[1].site);
 }
 
+// Rank 1 stalls first and then works as long as rank 0.
+TEST(RankDelaysTest, StallBeforeTheOthersArriveIsTheCauseToo) {
+  TwoRanks ranks;
+  ranks.Collective(109, 109, 300);
+  ranks.LaunchUs(200, {.start_ns = 310, .end_ns = 900});
+  ranks.WaitOfRank1(290, 305);
+  ranks.LaunchUs(800, {.start_ns = 810, .end_ns = 1400, .process_id = 1}, "kernel", 1);
+  ranks.Collective(900, 1400, 1500);
+  ranks.HuntUs();
+  ASSERT_EQ(ranks.report().rank_delays.size(), 1);
+  const std::vector<DelayCause>& causes = ranks.report().rank_delays[0].causes;
+  EXPECT_EQ(ranks.report().rank_delays[0].wait_ns, 500 * kUs);
+  ASSERT_EQ(causes.size(), 1);
+  EXPECT_EQ(causes[0].kind, DelayKind::kStall);
+}
+
+TEST(RankDelaysTest, StallOfBothRanksIsNoCause) {
+  TwoRanks ranks;
+  ranks.Collective(109, 109, 300);
+  ranks.CallUs({.api = "cudaStreamSynchronize", .start_ns = 280, .end_ns = 305, .stream_id = 7});
+  ranks.WaitOfRank1(280, 305);
+  ranks.LaunchUs(800, {.start_ns = 810, .end_ns = 900});
+  ranks.LaunchUs(800, {.start_ns = 810, .end_ns = 1400, .process_id = 1}, "kernel", 1);
+  ranks.Collective(900, 1400, 1500);
+  ranks.HuntUs();
+  ASSERT_EQ(ranks.report().rank_delays.size(), 1);
+  const std::vector<DelayCause>& causes = ranks.report().rank_delays[0].causes;
+  ASSERT_EQ(causes.size(), 1);
+  EXPECT_EQ(causes[0].kind, DelayKind::kDeviceWork);
+  EXPECT_EQ(causes[0].wait_ns, 500 * kUs);
+}
+
 TEST(RankDelaysTest, EachRankMayBeLate) {
   TwoRanks ranks;
   ranks.Collective(109, 209, 300);

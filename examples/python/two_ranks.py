@@ -1,4 +1,4 @@
-"""Data-parallel training on two GPUs; rank 1 waits in every step for a score that takes its GPU 5 ms."""
+"""Data-parallel training on two GPUs; rank 1 gets its images from pageable memory in every step."""
 
 import os
 import sys
@@ -18,20 +18,18 @@ torch.manual_seed(rank)
 
 model = torch.nn.Sequential(*[torch.nn.Linear(2048, 2048) for _ in range(4)]).to(device)
 optimizer = torch.optim.SGD(model.parameters(), lr=1e-4)
-images = torch.randn(512, 2048, device=device)
-validation = torch.randn(4096, 4096, device=device)
+loaded = torch.randn(2048, 2048)
+images = loaded.to(device)
 
 
-def score():
-    return (validation @ validation @ validation).mean().item()
+def next_images():
+    return loaded.to(device) if rank == 1 else images
 
 
 def step():
     optimizer.zero_grad(set_to_none=True)
-    loss = model(images).square().mean()
+    loss = model(next_images()).square().mean()
     loss.backward()
-    if rank == 1:
-        score()
     for parameter in model.parameters():
         dist.all_reduce(parameter.grad)
     optimizer.step()

@@ -8,6 +8,7 @@ import glob
 import json
 import os
 import shutil
+import signal
 import statistics
 import subprocess
 import sys
@@ -55,7 +56,7 @@ def train(profiler):
     else:
         times = timed_steps()
     torch.cuda.nvtx.range_pop()
-    print(json.dumps({"step_ns": statistics.median(times)}))
+    print(json.dumps({"step_ns": statistics.median(times)}), flush=True)
 
 
 def nsys_program():
@@ -85,18 +86,26 @@ def waits_without_a_line(report):
     }
 
 
+def run(command, environment, limit_s):
+    """What it printed, even if it had to be stopped: nsys may not come to an end after its program did."""
+    child = subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True)
+    try:
+        return child.communicate(timeout=limit_s)
+    except subprocess.TimeoutExpired:
+        os.killpg(child.pid, signal.SIGKILL)
+        return child.communicate()
+
+
 def measure(mode):
     with tempfile.TemporaryDirectory() as folder:
         environment = dict(os.environ, STALLHOUND_HOME=os.path.join(folder, "home"))
-        try:
-            done = subprocess.run(command_of(mode, folder), env=environment, capture_output=True, text=True, timeout=100, check=True)
-            lines = [line for line in done.stdout.splitlines() if line.startswith("{")]
-            report = os.path.join(folder, "hunt.json")
-            places = waits_without_a_line(report) if os.path.exists(report) else None
-            return json.loads(lines[-1])["step_ns"], places
-        except (subprocess.SubprocessError, IndexError) as error:
-            print(f"{mode}: {error} {getattr(error, 'stderr', '') or ''}"[-2000:])
+        out, err = run(command_of(mode, folder), environment, 45)
+        lines = [line for line in out.splitlines() if line.startswith("{")]
+        if not lines:
+            print(f"{mode}: no result: {err[-1000:]}")
             return None, None
+        report = os.path.join(folder, "hunt.json")
+        return json.loads(lines[-1])["step_ns"], waits_without_a_line(report) if os.path.exists(report) else None
 
 
 def main(rounds):

@@ -14,7 +14,7 @@ SCRIPT = os.path.join(os.environ["BUNDLE"], "examples", "two_ranks.py")
 
 def main():
     with open(SCRIPT, encoding="utf-8") as script:
-        line = next(i for i, text in enumerate(script, 1) if ".item()" in text)
+        line = next(i for i, text in enumerate(script, 1) if "return loaded.to(" in text)
     folder = tempfile.mkdtemp()
     recorder = os.environ["RECORDER"]
     environment = dict(os.environ, CUDA_INJECTION64_PATH=recorder, NVTX_INJECTION64_PATH=recorder, STALLHOUND_SPOOL_DIR=folder)
