@@ -92,7 +92,7 @@ TEST_F(RunsTest, TheSameCodePassesTheGate) {
   SetBaseline(kFirst);
   const SubprocessResult result = Run({"gate", "--strict"});
   EXPECT_EQ(result.exit_code, 0) << result.err;
-  EXPECT_THAT(result.out, StartsWith("Gate: pass\n8 pass of 8 verdicts on 2 cases.\nRun bbbb0000"));
+  EXPECT_THAT(result.out, StartsWith("Gate: pass\nVerdicts: 8 pass. Cases: 2.\nRun bbbb0000"));
 }
 
 TEST_F(RunsTest, AnExtraWaitFailsTheGateAndIsNamed) {

@@ -199,8 +199,7 @@ Document GateDocument(const GateReport& report) {
   document.title = fmt::format("Gate: {}", AnswerName(OverallAnswer(report)));
   std::set<std::pair<std::string, std::string>> cases;
   for (const GateVerdict& verdict : report.verdicts) cases.insert({verdict.suite, verdict.benchmark});
-  document.summary.push_back(fmt::format("{} of {} verdicts on {} cases.", AnswersSentence(report),
-                                         FormatCount(static_cast<int64_t>(report.verdicts.size())),
+  document.summary.push_back(fmt::format("Verdicts: {}. Cases: {}.", AnswersSentence(report),
                                          FormatCount(static_cast<int64_t>(cases.size()))));
   document.summary.push_back(RunSentence("Run", report.run));
   for (const GateRun& baseline : report.baselines) document.summary.push_back(RunSentence("Baseline", baseline));
