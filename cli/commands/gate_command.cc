@@ -4,18 +4,12 @@
 
 #include <CLI/CLI.hpp>
 #include <memory>
-#include <vector>
 
-#include "base/clock.h"
 #include "base/status_macros.h"
 #include "cli/config/config.h"
-#include "cli/exit_code.h"
-#include "cli/gate/gate_values.h"
-#include "cli/gate/judge_run.h"
-#include "cli/gate/judgement_uuid.h"
+#include "cli/gate/gate_runs.h"
 #include "cli/history.h"
 #include "cli/report_format.h"
-#include "reports/gate/gate_output.h"
 
 namespace stallhound::cli {
 namespace {
@@ -43,22 +37,6 @@ struct GateOptions {
   ReportOptions report;
 };
 
-int ExitCodeOfGate(const reports::GateReport& report, bool is_strict) {
-  using analysis::gate::Answer;
-  if (AnswerCount(report, Answer::kRegressed) > 0) return kExitRegression;
-  const int64_t open_count = AnswerCount(report, Answer::kSuspect) + AnswerCount(report, Answer::kInconclusive);
-  return is_strict && open_count > 0 ? kExitInconclusive : kExitFine;
-}
-
-std::string Formatted(const GateOptions& options, const reports::GateReport& report, const Console& console) {
-  const std::string& format = options.report.format;
-  if (format == "json") return reports::GateJson(report);
-  if (format == "markdown") return reports::GateMarkdown(report);
-  if (format == "junit") return reports::GateJunit(report);
-  const bool goes_to_stdout = options.report.output.empty() || options.report.output == "-";
-  return reports::GateTerminal(report, {goes_to_stdout && console.out_has_color(), console.width()});
-}
-
 absl::StatusOr<int> RunGateCommand(const GateOptions& options, CommandContext& context) {
   SH_ASSIGN_OR_RETURN(const Config config, LoadConfig());
   SH_ASSIGN_OR_RETURN(const std::unique_ptr<store::History> history,
@@ -72,27 +50,12 @@ absl::StatusOr<int> RunGateCommand(const GateOptions& options, CommandContext& c
                     "--baseline names another baseline",
                     run.uuid, name));
   }
-  SH_ASSIGN_OR_RETURN(const store::RunRecord candidate_record, history->ReadRun(run.uuid));
-  SH_ASSIGN_OR_RETURN(const store::RunRecord baseline_record, history->ReadRun(baseline.uuid));
-  const int64_t now_ns = SystemClock().RealtimeNs();
-  SH_ASSIGN_OR_RETURN(const std::vector<store::Acknowledgement> acknowledgements,
-                      history->ActiveAcknowledgements(now_ns));
-  SH_ASSIGN_OR_RETURN(const JudgedRun judged, JudgeRun({.baseline = &baseline_record,
-                                                        .candidate = &candidate_record,
-                                                        .gate = config.gate,
-                                                        .acknowledgements = acknowledgements,
-                                                        .judged_at_ns = now_ns}));
-  SH_RETURN_IF_ERROR(KeepJudgement(judged.judgement, *history));
-  reports::GateReport report;
-  report.run = GateRunOf(run);
-  report.baselines = {GateRunOf(baseline)};
-  report.verdicts = GateVerdictsOf(judged.judgement);
-  report.differences = GateDifferencesOf(judged.differences);
-  report.notes = judged.notes;
-  const int exit_code = ExitCodeOfGate(report, options.strict);
-  report.exit_code = exit_code;
-  SH_RETURN_IF_ERROR(WriteReport(options.report, Formatted(options, report, context.console), false, context.console));
-  return exit_code;
+  const GateRequest request = {.run_uuid = run.uuid,
+                               .baseline_uuid = baseline.uuid,
+                               .config = config.gate,
+                               .is_strict = options.strict,
+                               .report = options.report};
+  return GateRuns(request, *history, context.console);
 }
 
 }  // namespace

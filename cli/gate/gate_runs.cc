@@ -1,0 +1,58 @@
+#include "cli/gate/gate_runs.h"
+
+#include <vector>
+
+#include "base/clock.h"
+#include "base/status_macros.h"
+#include "cli/exit_code.h"
+#include "cli/gate/gate_values.h"
+#include "cli/gate/judgement_uuid.h"
+#include "reports/gate/gate_output.h"
+
+namespace stallhound::cli {
+namespace {
+
+int ExitCodeOf(const reports::GateReport& report, bool is_strict) {
+  using analysis::gate::Answer;
+  if (AnswerCount(report, Answer::kRegressed) > 0) return kExitRegression;
+  const int64_t open_count = AnswerCount(report, Answer::kSuspect) + AnswerCount(report, Answer::kInconclusive);
+  return is_strict && open_count > 0 ? kExitInconclusive : kExitFine;
+}
+
+std::string Formatted(const ReportOptions& options, const reports::GateReport& report, const Console& console) {
+  if (options.format == "json") return reports::GateJson(report);
+  if (options.format == "markdown") return reports::GateMarkdown(report);
+  if (options.format == "junit") return reports::GateJunit(report);
+  const bool goes_to_stdout = options.output.empty() || options.output == "-";
+  return reports::GateTerminal(report, {goes_to_stdout && console.out_has_color(), console.width()});
+}
+
+}  // namespace
+
+absl::StatusOr<int> GateRuns(const GateRequest& request, store::History& history, Console& console) {
+  SH_ASSIGN_OR_RETURN(const store::RunRecord run, history.ReadRun(request.run_uuid));
+  SH_ASSIGN_OR_RETURN(const store::RunRecord baseline, history.ReadRun(request.baseline_uuid));
+  const int64_t now_ns = SystemClock().RealtimeNs();
+  SH_ASSIGN_OR_RETURN(const std::vector<store::Acknowledgement> acknowledgements,
+                      history.ActiveAcknowledgements(now_ns));
+  SH_ASSIGN_OR_RETURN(const JudgedRun judged, JudgeRun({.baseline = &baseline,
+                                                        .candidate = &run,
+                                                        .gate = request.config,
+                                                        .are_interleaved = request.are_interleaved,
+                                                        .confirm = request.confirm,
+                                                        .acknowledgements = acknowledgements,
+                                                        .judged_at_ns = now_ns}));
+  SH_RETURN_IF_ERROR(KeepJudgement(judged.judgement, history));
+  reports::GateReport report;
+  report.run = GateRunOf(run.info);
+  report.baselines = {GateRunOf(baseline.info)};
+  report.verdicts = GateVerdictsOf(judged.judgement);
+  report.differences = GateDifferencesOf(judged.differences);
+  report.notes = judged.notes;
+  const int exit_code = ExitCodeOf(report, request.is_strict);
+  report.exit_code = exit_code;
+  SH_RETURN_IF_ERROR(WriteReport(request.report, Formatted(request.report, report, console), false, console));
+  return exit_code;
+}
+
+}  // namespace stallhound::cli

@@ -1,0 +1,32 @@
+#pragma once
+
+// A gate from two runs of the history to its report and exit code: what `gate`, and whatever measures both sides
+// itself, end with.
+
+#include <absl/status/statusor.h>
+
+#include <string>
+
+#include "cli/config/config.h"
+#include "cli/console.h"
+#include "cli/gate/judge_run.h"
+#include "cli/report_format.h"
+#include "store/history.h"
+
+namespace stallhound::cli {
+
+struct GateRequest {
+  std::string run_uuid;
+  std::string baseline_uuid;
+  GateConfig config;
+  bool is_strict = false;
+  bool are_interleaved = false;  // as of JudgeRequest
+  ConfirmRounds confirm;         // as of JudgeRequest
+  ReportOptions report;          // text, markdown, json or junit
+};
+
+// Judges, keeps the judgement in the history, writes the report. Returns 1 if something regressed, 5 if strict and
+// something is suspect or inconclusive, else 0. Errors: as JudgeRun and those of the history and of the output.
+absl::StatusOr<int> GateRuns(const GateRequest& request, store::History& history, Console& console);
+
+}  // namespace stallhound::cli
