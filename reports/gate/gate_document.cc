@@ -151,6 +151,29 @@ void AddDifferences(const GateReport& report, std::vector<Section>& sections) {
   if (!section.table.rows.empty()) sections.push_back(std::move(section));
 }
 
+// What the times could have shown; empty: no times.
+std::string SeenFromSentence(const GateReport& report) {
+  std::vector<double> effects;
+  int64_t blind_count = 0;
+  for (const GateVerdict& verdict : report.verdicts) {
+    if (!verdict.run_round_count) continue;
+    if (verdict.detectable_effect_ratio) {
+      effects.push_back(*verdict.detectable_effect_ratio);
+    } else {
+      ++blind_count;
+    }
+  }
+  std::string text;
+  if (!effects.empty()) {
+    std::sort(effects.begin(), effects.end());
+    text = fmt::format("Slow-downs are seen from {} in half of {} timed cases, from {} in all of them.",
+                       FormatPercent(effects[effects.size() / 2]), FormatCount(static_cast<int64_t>(effects.size())),
+                       FormatPercent(effects.back()));
+  }
+  if (blind_count == 0) return text;
+  return fmt::format("{}{}Timed too seldom to see any: {}.", text, text.empty() ? "" : " ", FormatCount(blind_count));
+}
+
 }  // namespace
 
 Answer OverallAnswer(const GateReport& report) {
@@ -201,6 +224,7 @@ Document GateDocument(const GateReport& report) {
   for (const GateVerdict& verdict : report.verdicts) cases.insert({verdict.suite, verdict.benchmark});
   document.summary.push_back(fmt::format("Verdicts: {}. Cases: {}.", AnswersSentence(report),
                                          FormatCount(static_cast<int64_t>(cases.size()))));
+  document.summary.push_back(SeenFromSentence(report));
   document.summary.push_back(RunSentence("Run", report.run));
   for (const GateRun& baseline : report.baselines) document.summary.push_back(RunSentence("Baseline", baseline));
   document.sections = GateSections(report);
