@@ -109,7 +109,6 @@ void FillEnvironment(const Fingerprint& fingerprint, const std::map<std::string,
   environment.cudnn = Find(fingerprint, "library.cudnn");
   environment.cublas = Find(fingerprint, "library.cublas");
   if (!host.kernel.empty()) environment.host_kernel = host.kernel;
-  environment.build_flags = Find(context, "library_build_type");
   environment.persistence_mode = FindFlag(fingerprint, "gpu.0.persistence");
   environment.switches = host.switches;
 }

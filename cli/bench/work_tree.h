@@ -13,6 +13,7 @@ struct WorkTree {
   store::Revision revision;
   std::optional<std::string> branch;  // unset: a detached head
   std::optional<bool> has_local_changes;
+  bool operator==(const WorkTree&) const = default;
 };
 
 // The nearest folder at or above `path`, links not resolved, that git keeps; empty if there is none.

@@ -25,11 +25,11 @@ class FakeBench {
   std::string binary() const { return stallhound::testing::DataPath("cli/bench/testing/fake_bench.py"); }
   // Of $FAKE_BENCH.
   std::string Plan() const { return plan.dump(); }
-  // From now on a recording pass gives 16 iterations of layer/a, each with 100 kernels and a wait.
+  // From now on a recording pass gives 16 iterations of layer/a, each with 64 kernels and a wait.
   void Record() {
     capture::spool::GeneratedSpool spool;
-    spool.kernel_count = 1600;
-    spool.kernels_per_wait = spool.kernels_per_step = 100;
+    spool.kernel_count = 16 * 64;
+    spool.kernels_per_wait = spool.kernels_per_step = 64;
     spool.stack_count = 1;
     spool.step_range = "iteration";
     spool.outer_range = "layer/a";

@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 """A bench without LibTorch: writes what bench/README.md promises, and misbehaves as $FAKE_BENCH (JSON) says.
 
-Keys: calls: file that gets the arguments of each process, a JSON list a line; times_us: {id: time of an iteration};
+Keys: calls: file that gets the arguments of each process, a JSON list a line; times_us: {id: time of an iteration}; times_us_of:
+{name of the program: the same};
 device: cpu or cuda; fail: {id: message}; in_call: number of the process, from 1, that does one of these: crash (true),
 exit (code), hang (true), interrupt (true: SIGINT to its parent), cut (true: half a result); spool: file that a
 recording pass copies to where the recorder would write it.
@@ -39,7 +40,7 @@ if number == plan.get("in_call"):
 is_cuda = plan.get("device") == "cuda"
 is_recording = "stallhound_record_iterations" in flags
 rows, samples = [], []
-for index, (case_id, time_us) in enumerate(plan["times_us"].items()):
+for case_id, time_us in plan.get("times_us_of", {}).get(os.path.basename(sys.argv[0]), plan["times_us"]).items():
     if not re.search(flags["benchmark_filter"], case_id + SUFFIX):
         continue
     row = {"name": case_id + SUFFIX, "run_type": "iteration", "iterations": 1, "real_time": time_us + number, "cpu_time": 1.0, "time_unit": "us"}

@@ -1,0 +1,143 @@
+#include <gtest/gtest.h>
+
+#include "base/testing/temp_dir.h"
+#include "cli/bench/bench_output.h"
+#include "cli/bench/benchmark_results.h"
+#include "cli/bench/run_environment.h"
+
+namespace stallhound::cli {
+namespace {
+
+using store::BenchmarkResult;
+
+BenchOutput Round(double time_ns, const std::string& error = "") {
+  BenchRow row;
+  row.id = "layer/a";
+  row.time_ns = time_ns;
+  if (!error.empty()) row.error = error;
+  BenchOutput output;
+  output.rows = {row};
+  return output;
+}
+
+TEST(BenchmarkResultsTest, StatisticsAreThoseOfTheRounds) {
+  std::vector<BenchOutput> rounds;
+  for (const double time_ns : {107.0, 101.0, 103.0, 102.0, 104.0, 105.0, 106.0, 108.0})
+    rounds.push_back(Round(time_ns));
+  const std::vector<BenchmarkResult> results = BenchmarkResults("suite", rounds);
+  ASSERT_EQ(results.size(), 1u);
+  ASSERT_EQ(results[0].points.size(), 1u);
+  const store::Point& point = results[0].points[0];
+  EXPECT_EQ(point.sample_count, 8);
+  EXPECT_EQ(point.median, 104.5);
+  EXPECT_EQ(point.mean, 104.5);
+  EXPECT_NEAR(*point.standard_deviation, 2.449489742783178, 1e-12);
+  EXPECT_EQ(point.median_deviation, 2);
+  EXPECT_EQ(point.minimum, 101);
+  EXPECT_EQ(point.lower_quartile, 102.75);
+  EXPECT_EQ(point.upper_quartile, 106.25);
+  EXPECT_EQ(point.interval_low, 101) << "of 8 values 95% needs the outermost: 1 - 2 * 0.5^8";
+  EXPECT_EQ(point.interval_high, 108);
+  EXPECT_EQ(point.samples[0].value, 107) << "in the order measured";
+}
+
+TEST(BenchmarkResultsTest, WhatOneRoundCannotTellIsUnknown) {
+  const std::vector<BenchOutput> rounds = {Round(100)};
+  const store::Point& point = BenchmarkResults("suite", rounds)[0].points[0];
+  EXPECT_EQ(point.standard_deviation, std::nullopt);
+  EXPECT_EQ(point.interval_low, std::nullopt);
+}
+
+TEST(BenchmarkResultsTest, AFailureInALaterRoundIsOne) {
+  const std::vector<BenchOutput> rounds = {Round(100), Round(0, "out of memory"), Round(0, "again")};
+  const BenchmarkResult result = BenchmarkResults("suite", rounds)[0];
+  EXPECT_EQ(result.outcome, store::BenchmarkOutcome::kFailed);
+  EXPECT_EQ(result.message, "out of memory");
+  EXPECT_TRUE(result.points.empty());
+}
+
+class BenchOutputTest : public ::testing::Test {
+ protected:
+  absl::StatusOr<BenchOutput> Read(const std::string& result) {
+    return ReadBenchOutput(folder_.Write("result.json", result), folder_.File("samples.jsonl"));
+  }
+  stallhound::testing::TempDir folder_;
+};
+
+TEST_F(BenchOutputTest, UnitsAreConvertedAndAggregatesLeftOut) {
+  const absl::StatusOr<BenchOutput> output = Read(R"({"context": {"stallhound_device": "cpu", "num_cpus": 2},
+    "benchmarks": [
+      {"name": "a/b/iterations:1/manual_time", "run_type": "iteration", "real_time": 1.5, "time_unit": "ms", "bytes": 8},
+      {"name": "plain", "real_time": 3, "time_unit": "ns"},
+      {"name": "a/b_mean", "run_type": "aggregate", "real_time": 2, "time_unit": "ms"}]})");
+  ASSERT_TRUE(output.ok()) << output.status();
+  ASSERT_EQ(output->rows.size(), 2u);
+  EXPECT_EQ(output->rows[0].id, "a/b");
+  EXPECT_EQ(output->rows[0].time_ns, 1.5e6);
+  EXPECT_EQ(output->rows[0].counters, (std::map<std::string, double>{{"bytes", 8}}));
+  EXPECT_EQ(output->rows[1].id, "plain");
+  EXPECT_EQ(output->context, (std::map<std::string, std::string>{{"stallhound_device", "cpu"}}));
+  EXPECT_EQ(output->throttle_reasons, std::nullopt) << "there is no side file";
+}
+
+TEST_F(BenchOutputTest, RefusesWhatIsNoResult) {
+  for (const char* text : {"", "{", "[]", R"({"benchmarks": 1})", R"({"benchmarks": [1]})",
+                           R"({"benchmarks": [{"real_time": 1, "time_unit": "ns"}]})",
+                           R"({"benchmarks": [{"name": "a", "real_time": 1, "time_unit": "h"}]})",
+                           R"({"benchmarks": [{"name": "a", "time_unit": "ns"}]})"}) {
+    EXPECT_TRUE(absl::IsDataLoss(Read(text).status())) << text;
+  }
+  folder_.Write("samples.jsonl", "{}\nx\n");
+  EXPECT_TRUE(absl::IsDataLoss(Read(R"({"benchmarks": []})").status()));
+}
+
+TEST(RunEnvironmentTest, TheFingerprintComesBeforeTheContext) {
+  const Fingerprint fingerprint = {{"gpu.0.name", "NVIDIA H200"},
+                                   {"gpu.count", "2"},
+                                   {"gpu.0.sm_count", "132"},
+                                   {"gpu.0.max_sm_clock_mhz", "1980"},
+                                   {"gpu.0.ecc", "1"},
+                                   {"gpu.0.mig", "0"},
+                                   {"driver.version", "580.1"},
+                                   {"library.torch", "2.11.0+cu130"},
+                                   {"gpu.0.power_limit_mw", "700000"}};
+  const std::map<std::string, std::string> context = {
+      {"stallhound_device", "cuda"}, {"device_name", "other"}, {"driver_version", "1"}, {"torch_version", "2.11.0"}};
+  store::RunInfo info;
+  FillEnvironment(fingerprint, context, {"Xeon", 16, "6.1", {{"NVIDIA_TF32_OVERRIDE", "0"}}}, info);
+  EXPECT_EQ(info.hardware.gpu_name, "NVIDIA H200");
+  EXPECT_EQ(info.hardware.gpu_count, 2);
+  EXPECT_EQ(info.hardware.sm_count, 132);
+  EXPECT_EQ(info.hardware.sm_clock_max_hz, 1'980'000'000);
+  EXPECT_EQ(info.hardware.ecc, true);
+  EXPECT_EQ(info.hardware.mig_profile, "");
+  EXPECT_EQ(info.hardware.cpu_count, 16);
+  EXPECT_EQ(info.environment.driver, "580.1");
+  EXPECT_EQ(info.environment.libtorch, "2.11.0+cu130");
+  EXPECT_EQ(info.environment.cudnn, std::nullopt);
+  EXPECT_EQ(info.environment.switches.at("NVIDIA_TF32_OVERRIDE"), "0");
+}
+
+TEST(RunEnvironmentTest, WithoutAFingerprintTheContextSpeaks) {
+  store::RunInfo info;
+  FillEnvironment({}, {{"stallhound_device", "cuda"}, {"device_name", "NVIDIA H200"}, {"driver_version", "580.1"}}, {},
+                  info);
+  EXPECT_EQ(info.hardware.gpu_name, "NVIDIA H200");
+  EXPECT_EQ(info.hardware.gpu_count, std::nullopt);
+  EXPECT_EQ(info.hardware.cpu_count, std::nullopt);
+  EXPECT_EQ(info.environment.driver, "580.1");
+}
+
+TEST(RunEnvironmentTest, SwitchesAreAllowListed) {
+  setenv("CUDA_LAUNCH_BLOCKING", "1", 1);
+  setenv("CUDA_VISIBLE_DEVICES", "3", 1);
+  setenv("SECRET_TOKEN", "x", 1);
+  const HostFacts host = ReadHostFacts();
+  EXPECT_EQ(host.switches.at("CUDA_LAUNCH_BLOCKING"), "1");
+  EXPECT_EQ(host.switches.count("CUDA_VISIBLE_DEVICES"), 0u);
+  EXPECT_EQ(host.switches.count("SECRET_TOKEN"), 0u);
+  EXPECT_GT(host.cpu_count, 0);
+}
+
+}  // namespace
+}  // namespace stallhound::cli
