@@ -105,7 +105,10 @@ namespace stallhound::capture {
 #define SH_RANGE_COLUMNS(REQUIRED, OPTIONAL) /* NVTX ranges and marks, profiler steps, operators */ \
   REQUIRED(int64_t, start_ns) OPTIONAL(int64_t, end_ns) /* NULL: still open at the end */       \
   REQUIRED(uint32_t, process_id) REQUIRED(uint32_t, thread_id) REQUIRED(RangeKind, kind)        \
-  OPTIONAL(StringId, domain) REQUIRED(StringId, name) OPTIONAL(StringId, category) OPTIONAL(int64_t, payload)
+  OPTIONAL(StringId, domain) REQUIRED(StringId, name) OPTIONAL(StringId, category) OPTIONAL(int64_t, payload) \
+  OPTIONAL(int64_t, sequence)          /* operators: autograd's number, per forward thread; a backward node has that of */ \
+                                       /* the operator that made it */                        \
+  OPTIONAL(uint32_t, stack_id)         /* operators that have a sequence number */
 
 #define SH_OVERHEAD_COLUMNS(REQUIRED, OPTIONAL)                                             \
   REQUIRED(int64_t, start_ns) REQUIRED(int64_t, end_ns) REQUIRED(uint32_t, process_id)        \

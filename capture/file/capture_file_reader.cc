@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <filesystem>
 #include <fstream>
+#include <set>
 #include <type_traits>
 
 #include "base/sqlite/sqlite.h"
@@ -60,10 +61,23 @@ class CaptureFileReader : public CaptureReader {
   }
 
  private:
+  absl::StatusOr<std::set<std::string>> StoredColumns(const char* table) {
+    SH_ASSIGN_OR_RETURN(SqliteStatement select,
+                        PrepareSql(connection_.get(), fmt::format("SELECT name FROM pragma_table_info('{}')", table)));
+    std::set<std::string> names;
+    int result;
+    while ((result = sqlite3_step(select.get())) == SQLITE_ROW) {
+      names.insert(reinterpret_cast<const char*>(sqlite3_column_text(select.get(), 0)));
+    }
+    if (result != SQLITE_DONE) return SqliteError(connection_.get(), "reading the columns of", path_);
+    return names;
+  }
+
   template <typename Batch>
   absl::Status ReadTable(CaptureVisitor& visitor) {
     using Row = typename Batch::Row;
-    SH_ASSIGN_OR_RETURN(SqliteStatement select, PrepareSql(connection_.get(), SelectSql(Row::kTable)));
+    SH_ASSIGN_OR_RETURN(const std::set<std::string> stored, StoredColumns(Row::kTable));
+    SH_ASSIGN_OR_RETURN(SqliteStatement select, PrepareSql(connection_.get(), SelectSql(Row::kTable, stored)));
     Batch batch;
     Row row;
     int result;

@@ -15,6 +15,7 @@ struct ColumnSql {
   std::string name;
   std::string declaration;  // type and nullability
   std::string view;         // expression that shows the column as text
+  bool is_optional;
 };
 
 template <typename Value>
@@ -34,7 +35,8 @@ std::string ViewExpression(const std::string& name) {
 template <typename Value>
 ColumnSql Column(const char* name, bool is_optional) {
   const char* type = std::is_same_v<Value, double> ? "REAL" : "INTEGER";
-  return {name, fmt::format("\"{}\" {}{}", name, type, is_optional ? "" : " NOT NULL"), ViewExpression<Value>(name)};
+  return {name, fmt::format("\"{}\" {}{}", name, type, is_optional ? "" : " NOT NULL"), ViewExpression<Value>(name),
+          is_optional};
 }
 
 template <typename T>
@@ -91,9 +93,12 @@ std::string InsertSql(std::string_view table) {
   return fmt::format("INSERT INTO \"{}\" VALUES ({})", table, marks);
 }
 
-std::string SelectSql(std::string_view table) {
+std::string SelectSql(std::string_view table, const std::set<std::string>& stored) {
   std::vector<std::string> names;
-  for (const ColumnSql& column : ColumnsOfTable(table)) names.push_back("\"" + column.name + "\"");
+  for (const ColumnSql& column : ColumnsOfTable(table)) {
+    const bool is_absent = column.is_optional && !stored.contains(column.name);
+    names.push_back(is_absent ? "NULL" : "\"" + column.name + "\"");
+  }
   return fmt::format("SELECT {} FROM \"{}\" ORDER BY rowid", absl::StrJoin(names, ","), table);
 }
 

@@ -2,6 +2,7 @@
 
 // SQL made from the column lists of capture/schema.h.
 
+#include <set>
 #include <string>
 #include <string_view>
 
@@ -19,7 +20,8 @@ inline constexpr int kCaptureApplicationId = 0x53486370;
 std::string CreateSchemaSql();
 // INSERT of one row, parameters in column order.
 std::string InsertSql(std::string_view table);
-// SELECT of all columns in column order and the order the rows were written in.
-std::string SelectSql(std::string_view table);
+// SELECT of all columns in column order and the order the rows were written in. Optional columns that are not among
+// `stored`, because the file is older than they are, are NULL.
+std::string SelectSql(std::string_view table, const std::set<std::string>& stored);
 
 }  // namespace stallhound::capture

@@ -144,6 +144,13 @@ void Dimensions::AddEnvironment(const ProcessSpool& spool, const ProcessIds& ids
     row.value = strings_.Intern(dictionary.String(pair.value));
     environment_.Append(row);
   }
+  if (const uint64_t callback_count = spool.header().callback_count.load(); callback_count > 0) {
+    EnvironmentRow row;
+    row.process_id = ids.process_id;
+    row.key = strings_.Intern("recorder.callback_ns");
+    row.value = strings_.Intern(fmt::format("{}", spool.header().callback_ns.load() / callback_count));
+    environment_.Append(row);
+  }
   const int64_t count = ParseInteger(ValueOf(dictionary, "gpu.count")).value_or(0);
   for (int64_t index = 0; index < std::min<int64_t>(count, 64); ++index) AddDevice(dictionary, ids.process_id, index);
 }
@@ -255,7 +262,11 @@ absl::Status Dimensions::AddRanges(const ProcessSpool& spool, const ProcessIds& 
     if (domain != dictionary.domains().end()) row.domain = strings_.Intern(dictionary.String(domain->second));
     row.name = strings_.Intern(dictionary.String(begin.name));
     if (begin.category != 0) row.category = strings_.Intern(dictionary.String(begin.category));
-    if (begin.payload != kNonePayload) row.payload = begin.payload;
+    if (begin.payload != kNonePayload) (begin.is_operator != 0 ? row.sequence : row.payload) = begin.payload;
+    if (begin.is_operator != 0) {
+      const auto stack = ids.stacks.find(static_cast<uint32_t>(begin.range_id));
+      if (stack != ids.stacks.end()) row.stack_id = stack->second;
+    }
     const absl::Status status = ranges_.Add(row);
     if (!status.ok()) return status;
   }

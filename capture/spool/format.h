@@ -374,12 +374,12 @@ struct RangeRecord {  // written at each end, so that open ranges survive a kill
   int64_t time_ns;
   uint32_t thread_index;
   RangeEvent event;
-  uint64_t range_id;     // kStart and kEnd
+  uint64_t range_id;     // kStart and kEnd; of an operator's push the id of its Python stack, 0: none
   uint32_t domain_id;    // 0: the default domain
   uint32_t name;         // string
   uint32_t category;     // string: its name, its number if it has none; 0: no category
-  uint32_t is_operator;  // pushed by the ATen operator hook
-  int64_t payload;       // kNonePayload: none
+  uint32_t is_operator;  // an ATen operator's or autograd node's own range (--operators)
+  int64_t payload;       // kNonePayload: none; of an operator its sequence number
 };
 
 struct WindowRecord {

@@ -26,6 +26,9 @@ constexpr int64_t kSameBootNs = 50'000'000;
 
 constexpr const char* kModeNames[] = {"light", "default", "full"};
 
+// An NVTX mark of the start-up hook (python/startup): a torch profiler takes the place of the operators' ranges.
+constexpr char kOperatorsYielded[] = "stallhound: operators off: a torch profiler started";
+
 int64_t WallOffset(const FileHeader& header) { return TimeDifference(header.open_realtime_ns, header.open_ns); }
 
 struct Process {
@@ -98,6 +101,7 @@ class SpoolReader : public CaptureReader {
       has_gpu =
           has_gpu || header.gpu_state.load() == GpuState::kRecording || header.gpu_state.load() == GpuState::kLost;
       NoteGpuState(header);
+      if (header.operators != 0) NoteOperators(*spool);
     }
     for (const uint8_t byte : uuid) info_.uuid += fmt::format("{:02x}", byte);
     info_.epoch_ns = start_ns;
@@ -124,6 +128,26 @@ class SpoolReader : public CaptureReader {
             fmt::format("CUPTI failed with error {}; the GPU side was not recorded", header.cupti_error.load()));
       case GpuState::kRecording:
         return;
+    }
+  }
+
+  void NoteOperators(const ProcessSpool& spool) {
+    int64_t operator_count = 0;
+    int64_t yield_count = 0;
+    for (const RangeRecord& range : spool.ranges()) {
+      operator_count += range.is_operator != 0;
+      yield_count += range.event == RangeEvent::kMark && spool.dictionary().String(range.name) == kOperatorsYielded;
+    }
+    const int64_t pid = spool.header().pid;
+    if (operator_count == 0) {
+      info_.notes.push_back(
+          fmt::format("process {}: operators were asked for and none was recorded: it imported no torch with CUDA, or "
+                      "its Python did not load the start-up hook",
+                      pid));
+    }
+    if (yield_count > 0) {
+      info_.notes.push_back(fmt::format(
+          "process {}: a torch profiler ran {} times; meanwhile no operators were recorded", pid, yield_count));
     }
   }
 

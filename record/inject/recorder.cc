@@ -100,6 +100,10 @@ void Recorder::Start() noexcept {
   nvtx_.SetHook({&windows_, [](void* context, capture::spool::RangeEvent event, std::string_view name, uint64_t id) {
                    static_cast<Windows*>(context)->OnRange(event, name, id);
                  }});
+  if (options_.has_operators) {
+    nvtx_.RecordOperators(
+        {&stacks_, [](void* context) { return static_cast<StackRecorder*>(context)->TakePythonOnly(); }});
+  }
   nvtx_.SetRecording(false);
   nvtx_.SetControlRecording(false);
   stacks_.Refresh();

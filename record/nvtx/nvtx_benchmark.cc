@@ -44,6 +44,21 @@ void PushPopRegistered(benchmark::State& state) {
 }
 BENCHMARK(PushPopRegistered);
 
+// As PyTorch pushes them, without the stack.
+void PushPopOperator(benchmark::State& state) {
+  Recorder().RecordOperators({nullptr, [](void*) { return 1u; }});
+  char text[64] = "aten::index, seq = 00000000, op_id = 1234567";
+  uint32_t number = 0;
+  for (auto _ : state) {
+    for (uint32_t digit = 0, rest = ++number; digit < 8; ++digit, rest /= 10) {
+      text[26 - digit] = static_cast<char>('0' + rest % 10);
+    }
+    Recorder().Push({.text = text});
+    Recorder().Pop(0);
+  }
+}
+BENCHMARK(PushPopOperator);
+
 void Clock(benchmark::State& state) {
   for (auto _ : state) benchmark::DoNotOptimize(capture::spool::RawNowNs());
 }

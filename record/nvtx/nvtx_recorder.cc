@@ -1,6 +1,9 @@
 #include "record/nvtx/nvtx_recorder.h"
 
 #include <charconv>
+#include <optional>
+
+#include "record/nvtx/operator_text.h"
 
 namespace stallhound::record {
 
@@ -29,6 +32,8 @@ void NvtxRecorder::TellHook(const NvtxEvent& event, RangeEvent kind, uint64_t ra
 }
 
 void NvtxRecorder::WriteRecord(const NvtxEvent& event, RangeEvent kind, uint64_t range_id, int64_t now_ns) {
+  const bool may_be_operator = stack_hook_.take_python != nullptr && kind == RangeEvent::kPush;
+  if (may_be_operator && WriteOperator(event, now_ns)) return;
   if (!writer_.EnsureOpen()) return;
   const uint64_t generation = writer_.generation();
   RangeRecord record = {.time_ns = now_ns,
@@ -41,6 +46,22 @@ void NvtxRecorder::WriteRecord(const NvtxEvent& event, RangeEvent kind, uint64_t
                         .is_operator = 0,
                         .payload = event.payload};
   writer_.Append(record, now_ns);
+}
+
+bool NvtxRecorder::WriteOperator(const NvtxEvent& event, int64_t now_ns) {
+  const std::optional<OperatorText> text = ParseOperatorText(event.text);
+  if (!text || !writer_.EnsureOpen()) return text.has_value();
+  const bool has_sequence = text->sequence != capture::spool::kNonePayload;
+  RangeRecord record = {.time_ns = now_ns,
+                        .thread_index = writer_.ThreadIndex(),
+                        .event = RangeEvent::kPush,
+                        .range_id = has_sequence ? stack_hook_.take_python(stack_hook_.context) : 0,
+                        .domain_id = DomainId(event.domain, writer_.generation()),
+                        .name = writer_.InternString(text->name),
+                        .is_operator = 1,
+                        .payload = text->sequence};
+  writer_.Append(record, now_ns);
+  return true;
 }
 
 uint64_t NvtxRecorder::Start(const NvtxEvent& event) {

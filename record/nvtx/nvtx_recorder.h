@@ -33,6 +33,12 @@ struct NvtxRangeHook {
   void (*on_range)(void* context, capture::spool::RangeEvent event, std::string_view name, uint64_t range_id) = nullptr;
 };
 
+// Takes the Python stack of the calling thread: its id, 0 if none of its frames is Python's.
+struct NvtxStackHook {
+  void* context = nullptr;
+  uint32_t (*take_python)(void* context) = nullptr;
+};
+
 class NvtxRecorder {
  public:
   // `writer` must outlive this.
@@ -42,6 +48,8 @@ class NvtxRecorder {
 
   // Before the first event.
   void SetHook(const NvtxRangeHook& hook) { hook_ = hook; }
+  // Takes ranges of PyTorch's operators (operator_text.h) for what they are, and stacks of those that have a number.
+  void RecordOperators(const NvtxStackHook& hook) { stack_hook_ = hook; }
   // Ranges are written while true (as it starts); names and domains are remembered always.
   void SetRecording(bool recording) { recording_.store(recording, std::memory_order_relaxed); }
   // The same for ranges of the exported functions.
@@ -73,6 +81,8 @@ class NvtxRecorder {
              const std::atomic<bool>& recording);
   void TellHook(const NvtxEvent& event, capture::spool::RangeEvent kind, uint64_t range_id);
   void WriteRecord(const NvtxEvent& event, capture::spool::RangeEvent kind, uint64_t range_id, int64_t now_ns);
+  // False: it is no operator's.
+  bool WriteOperator(const NvtxEvent& event, int64_t now_ns);
   uint32_t DomainId(NvtxDomain domain, uint64_t generation);
   uint32_t StringId(NvtxString handle, uint64_t generation);
   uint32_t NameId(const NvtxEvent& event, uint64_t generation);
@@ -80,6 +90,7 @@ class NvtxRecorder {
 
   capture::spool::SpoolWriter& writer_;
   NvtxRangeHook hook_;
+  NvtxStackHook stack_hook_;
   std::atomic<bool> recording_{true};
   std::atomic<bool> control_recording_{true};
   std::atomic<uint64_t> last_range_id_{0};

@@ -7,6 +7,7 @@
 #include <cstdlib>
 #include <filesystem>
 #include <string>
+#include <tuple>
 #include <vector>
 
 #include "record/testing/spool_records.h"
@@ -85,6 +86,31 @@ TEST_F(NvtxRecorderTest, HandlesOfTheParentHoldInAForkedChild) {
   waitpid(child, &status, 0);
   EXPECT_EQ(status, 0);
   EXPECT_EQ(NamesIn(parent_path), std::vector<std::string>{"before the fork"});
+}
+
+TEST_F(NvtxRecorderTest, OperatorsHaveANameANumberAndTheStackWhereTheyHaveANumber) {
+  uint32_t taken = 0;
+  recorder_.RecordOperators({&taken, [](void* context) { return 90 + ++*static_cast<uint32_t*>(context); }});
+  recorder_.Push({.text = "aten::index, seq = 42, op_id = 7"});
+  recorder_.Push({.text = "aten::empty, op_id = 8"});
+  recorder_.Push({.text = "a range, of the program", .payload = 3});
+  recorder_.Mark({.text = "aten::index, seq = 42"});
+  recorder_.Push({.text = "aten::index, seq = 43, op_id = 9"});
+  EXPECT_EQ(NamesIn(writer_.path()), (std::vector<std::string>{"aten::index", "aten::empty", "a range, of the program",
+                                                               "aten::index, seq = 42", "aten::index"}));
+  const SpoolRecords spool(writer_.path());
+  const auto ranges = spool.Of<RangeRecord>(RecordType::kRange);
+  const std::vector<std::tuple<uint32_t, uint64_t, int64_t>> expected = {
+      {1, 91, 42}, {1, 0, capture::spool::kNonePayload}, {0, 0, 3}, {0, 0, capture::spool::kNonePayload}, {1, 92, 43}};
+  for (size_t i = 0; i < expected.size(); ++i) {
+    EXPECT_EQ(std::tuple(ranges[i]->is_operator, ranges[i]->range_id, ranges[i]->payload), expected[i]) << i;
+  }
+}
+
+TEST_F(NvtxRecorderTest, WithoutTheOptionAnOperatorIsARangeAsAnyOther) {
+  recorder_.Push({.text = "aten::index, seq = 42, op_id = 7"});
+  EXPECT_EQ(NamesIn(writer_.path()), std::vector<std::string>{"aten::index, seq = 42, op_id = 7"});
+  EXPECT_EQ(SpoolRecords(writer_.path()).Of<RangeRecord>(RecordType::kRange)[0]->is_operator, 0u);
 }
 
 TEST_F(NvtxRecorderTest, KeepsThousandsOfCategories) {

@@ -40,6 +40,13 @@ uint32_t StackRecorder::Take() {
   return Intern(*thread, python_count, native_count);
 }
 
+uint32_t StackRecorder::TakePythonOnly() {
+  const uint64_t generation = sink_.Generation();
+  ThreadStacks* thread = generation == 0 ? nullptr : CurrentThreadStacks(this, generation);
+  const int count = thread == nullptr ? 0 : TakePython(*thread);
+  return count == 0 ? 0 : Intern(*thread, count, 0);
+}
+
 int StackRecorder::TakePython(ThreadStacks& thread) {
   const PythonRuntime& runtime = *runtime_.load(std::memory_order_acquire);
   if (runtime.kind() == PythonRuntime::Kind::kNone) return 0;

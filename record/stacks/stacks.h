@@ -40,6 +40,8 @@ class StackRecorder {
   // The id of the calling thread's stack, 0 if none could be taken. Call it from any thread; `stacks` of an earlier
   // call on the same thread are remembered.
   uint32_t Take();
+  // The same, but 0 if no frame of the thread is Python's; counts no loss then.
+  uint32_t TakePythonOnly();
 
   // After a fork, in the child, before its first Take: frees locks that threads of the parent held.
   void ResetInChild();
