@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "analysis/hunt/directory.h"
+#include "analysis/hunt/forward.h"
 #include "analysis/hunt/measured.h"
 #include "analysis/hunt/sites.h"
 #include "analysis/hunt/sync_points.h"
@@ -211,8 +212,8 @@ void CountSites(const std::vector<SyncPoint>& points, const MeasuredSpans& measu
     AddEvents(point, span.site_events[site]);
   }
   for (Site& site : builder.Finish(false, 1)) {
-    report.sites.push_back(
-        {site.kind, std::move(site.apis), std::move(site.innermost_user), std::move(site.native_symbol), site.count});
+    report.sites.push_back({site.kind, std::move(site.apis), std::move(site.innermost_user),
+                            std::move(site.native_symbol), std::move(site.forward), site.count});
   }
   for (CountsSpan& span : report.spans) {
     span.site_counts.resize(report.sites.size());
@@ -266,7 +267,9 @@ absl::StatusOr<CountsReport> Counts(capture::CaptureReader& reader, const Counts
   report.unplaced_count = counter.unplaced_count();
 
   SiteBuilder builder(directory, reader.strings());
-  CountSites(finder.Finish(), measured, builder, report);
+  std::vector<SyncPoint> points = finder.Finish();
+  SH_RETURN_IF_ERROR(FindForwards(reader, directory, points));
+  CountSites(points, measured, builder, report);
 
   report.total = zero;
   for (CountsSpan& span : report.spans) {

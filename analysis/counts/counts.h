@@ -70,6 +70,7 @@ struct CountsSite {
   std::vector<std::string> apis;
   std::optional<Frame> innermost_user;
   std::optional<std::string> native_symbol;
+  std::optional<Forward> forward;
   int64_t count = 0;
 };
 

@@ -21,7 +21,14 @@ SiteKey KeyOf(const AnySite& site) {
     const Frame& frame = *site.innermost_user;
     return {site.kind, fmt::format("{}:{}", frame.file.value_or(""), frame.line.value_or(0))};
   }
+  if (site.forward) return {site.kind, ForwardKey(*site.forward)};
   return {site.kind, site.native_symbol.value_or(site.apis.empty() ? "" : site.apis.front())};
+}
+
+// The user's line of a site: of a backward that of its operator.
+const Frame* LineOf(const Site& site) {
+  if (site.innermost_user) return &*site.innermost_user;
+  return site.forward ? &site.forward->frame : nullptr;
 }
 
 bool IsInOperator(const Frame& frame, std::string_view name) {
@@ -227,8 +234,8 @@ class Judge {
   void AddSites() {
     for (const Site& site : range_.hunt->sites) {
       if (!IsLeft(site) || !IsInExcess(site)) continue;
-      finding_.sites.push_back(
-          {site.kind, site.apis, site.innermost_user, site.native_symbol, site.count, site.recoverable_ns});
+      finding_.sites.push_back({site.kind, site.apis, site.innermost_user, site.native_symbol, site.forward, site.count,
+                                site.recoverable_ns});
     }
     if (finding_.quantity == BudgetQuantity::kRecoverableRatio) return;  // a hunt's sites are in order of cost
     std::stable_sort(finding_.sites.begin(), finding_.sites.end(),
@@ -271,12 +278,13 @@ std::vector<std::string> NotesOf(const Budget& budget, absl::CivilDay today, con
 bool IsAllowed(const Allowance& allowance, const Site& site) {
   switch (allowance.by) {
     case AllowanceBy::kSite: {
-      if (!site.innermost_user || !site.innermost_user->file || !site.innermost_user->line) return false;
-      const std::string place = fmt::format("{}:{}", *site.innermost_user->file, *site.innermost_user->line);
+      const Frame* line = LineOf(site);
+      if (line == nullptr || !line->file || !line->line) return false;
+      const std::string place = fmt::format("{}:{}", *line->file, *line->line);
       return place == allowance.what || absl::EndsWith(place, "/" + allowance.what);
     }
     case AllowanceBy::kFunction:
-      if (site.innermost_user) return site.innermost_user->function == allowance.what;
+      if (const Frame* line = LineOf(site)) return line->function == allowance.what;
       return site.native_symbol == allowance.what;
     case AllowanceBy::kOperator: {
       const absl::string_view name = absl::StripPrefix(allowance.what, "aten::");

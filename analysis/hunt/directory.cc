@@ -97,6 +97,7 @@ bool Directory::IsWanted(const std::string& name) const {
 
 absl::Status Directory::On(const capture::RangeBatch& batch) {
   for (size_t i = 0; i < batch.size; ++i) {
+    has_operators_ = has_operators_ || batch.sequence[i].has_value();
     if (batch.kind[i] == capture::RangeKind::kOperator || batch.kind[i] == capture::RangeKind::kMark ||
         batch.kind[i] == capture::RangeKind::kPythonFunction) {
       continue;

@@ -54,6 +54,8 @@ class Directory : public capture::CaptureVisitor {
   std::vector<Frame> Stack(uint32_t stack_id) const;
   // The frame that a call lies in for the rule of mode light: the innermost Python frame, else the innermost frame.
   std::optional<uint32_t> CallerFrame(uint32_t stack_id) const;
+  // Whether operators with sequence numbers were recorded.
+  bool has_operators() const { return has_operators_; }
   std::string ThreadName(uint32_t thread_id) const;
   const capture::ProcessRow* Process(uint32_t process_id) const;
   // True if a sync of this stream waits for all blocking streams of its context.
@@ -94,6 +96,7 @@ class Directory : public capture::CaptureVisitor {
   std::vector<uint32_t> range_order_;
   std::vector<Span> occurrences_;
   std::vector<capture::LossRow> losses_;
+  bool has_operators_ = false;
 };
 
 }  // namespace stallhound::analysis

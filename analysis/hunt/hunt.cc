@@ -9,8 +9,10 @@
 
 #include "analysis/hunt/catalogue/catalogue.h"
 #include "analysis/hunt/directory.h"
+#include "analysis/hunt/forward.h"
 #include "analysis/hunt/gpu_work.h"
 #include "analysis/hunt/measured.h"
+#include "analysis/hunt/own_time.h"
 #include "analysis/hunt/rank_delays.h"
 #include "analysis/hunt/sites.h"
 #include "analysis/hunt/stalls.h"
@@ -176,12 +178,24 @@ std::string DeviceIdleNote(const DeviceIdle& idle) {
                      ms(idle.total_ns), ms(idle.total_ns - idle.no_wait_ns), ms(idle.no_wait_ns));
 }
 
+// Of the sites: idle that recording caused, and all that it took of the host.
+void AddRecorder(const OwnTime& own, const std::vector<std::optional<Stall>>& stalls,
+                 const std::vector<int32_t>& site_of_point, HuntReport& report) {
+  if (!own.is_known()) return;
+  report.recorder.emplace();
+  report.recorder->own_ns = own.total_ns();
+  for (size_t i = 0; i < stalls.size(); ++i) {
+    if (stalls[i] && site_of_point[i] >= 0) report.recorder->idle_ns += stalls[i]->own_ns;
+  }
+}
+
 struct CostInputs {
   const Directory& directory;
   const SyncPointFinder& finder;
   const std::vector<SyncPoint>& points;
   const std::vector<Span>& occurrences;
   const MeasuredSpans& spans;
+  const OwnTime& own;
   bool is_part_measured = false;
 };
 
@@ -203,7 +217,8 @@ absl::StatusOr<GpuSide> ReadCosts(capture::CaptureReader& reader, const CostInpu
   TeeVisitor works(*side.gpu, model, ModelBuilder::WantedWork());
   SH_RETURN_IF_ERROR(reader.Read(GpuWork::WantedWork() | ModelBuilder::WantedWork(), works));
   side.work = side.gpu->Finish();
-  Stalls stalls = FindStalls({inputs.points, side.work, *side.gpu, inputs.occurrences, ToleranceOf(report.processes)});
+  Stalls stalls =
+      FindStalls({inputs.points, side.work, *side.gpu, inputs.occurrences, ToleranceOf(report.processes), inputs.own});
   report.return_limits = stalls.limits;
   report.device_idle = stalls.device_idle;
   side.stalls = std::move(stalls.by_point);
@@ -238,7 +253,10 @@ absl::StatusOr<HuntReport> Hunt(capture::CaptureReader& reader, const HuntOption
 
   SyncPointFinder finder(directory, has_kernels);
   ModelBuilder model(directory);
-  TeeVisitor calls(finder, model, ModelBuilder::WantedCalls());
+  OwnTime own(reader, spans);
+  SH_RETURN_IF_ERROR(reader.Read(OwnTime::WantedCosts(), own));
+  TeeVisitor points_and_model(finder, model, ModelBuilder::WantedCalls());
+  TeeVisitor calls(points_and_model, own, OwnTime::WantedCalls());
   if (has_kernels && Has(reader, capture::Table::kOverhead)) {
     QueueFullReader queue_full;
     SH_RETURN_IF_ERROR(reader.Read(capture::Tables({capture::Table::kOverhead}), queue_full));
@@ -246,13 +264,15 @@ absl::StatusOr<HuntReport> Hunt(capture::CaptureReader& reader, const HuntOption
     report.back_pressure.emplace();
   }
   SH_RETURN_IF_ERROR(reader.Read(capture::Tables({capture::Table::kHostCall, capture::Table::kCopy}), calls));
-  const std::vector<SyncPoint> points = finder.Finish();
+  own.Finish();
+  std::vector<SyncPoint> points = finder.Finish();
+  SH_RETURN_IF_ERROR(FindForwards(reader, directory, points));
   report.unknown_kind_copy_count = finder.unknown_kind_copy_count();
   if (report.back_pressure) report.back_pressure->unknown_count = finder.unplaced_queue_full_count();
 
   GpuSide side;
   if (has_kernels) {
-    const CostInputs inputs{directory, finder, points, occurrences, spans, IsPartMeasured(report, options)};
+    const CostInputs inputs{directory, finder, points, occurrences, spans, own, IsPartMeasured(report, options)};
     SH_ASSIGN_OR_RETURN(side, ReadCosts(reader, inputs, model, report));
   }
   SiteBuilder builder(directory, reader.strings());
@@ -274,6 +294,7 @@ absl::StatusOr<HuntReport> Hunt(capture::CaptureReader& reader, const HuntOption
     report.counts_complete = report.counts_complete && !loss.affects_counts;
     report.costs_complete = report.costs_complete && !loss.affects_costs;
   }
+  if (has_kernels) AddRecorder(own, stalls, site_of_point, report);
   if (report.device_idle && report.device_idle->total_ns > 0) {
     report.notes.push_back(DeviceIdleNote(*report.device_idle));
   }

@@ -81,4 +81,8 @@ const char* BudgetQuantityName(BudgetQuantity quantity) {
   return kNames[static_cast<size_t>(quantity)];
 }
 
+std::string ForwardKey(const Forward& forward) {
+  return "backward of " + forward.frame.file.value_or("") + ":" + std::to_string(forward.frame.line.value_or(0));
+}
+
 }  // namespace stallhound::analysis

@@ -77,8 +77,8 @@ struct CopySummary {
 // twice.
 struct Cost {
   std::optional<int64_t> stall_count;
-  std::optional<int64_t> blocked_ns;       // parts of the calls before the awaited work ended
-  std::optional<int64_t> idle_ns;          // devices without any work until the thread fed them again
+  std::optional<int64_t> blocked_ns;  // parts of the calls before the awaited work ended
+  std::optional<int64_t> idle_ns;     // devices without any work until the thread fed them again; less RecorderShare
   std::optional<int64_t> idle_compute_ns;  // the same; kernels alone, without waiting collectives, count as work
   // idle_ns, split: of other devices before the awaited work ended (of a full queue: of all), until the return, host
   // work after it, from the next launch to its start.
@@ -89,7 +89,29 @@ struct Cost {
   int64_t no_later_work_count = 0;  // stalls without an idle time: no GPU work followed
 };
 
-// All sync points of one kind with one innermost user frame, else one native symbol.
+// Points of a site that were made in one line of code, be it of a library.
+struct SiteLine {
+  Frame frame;  // the innermost of the stack
+  int64_t count = 0;
+  std::optional<int64_t> blocked_ns;  // null: as in Cost
+  std::optional<int64_t> idle_ns;
+};
+inline constexpr size_t kMostSiteLines = 5;
+
+// Where the operator was called whose backward a point lies in.
+struct Forward {
+  Frame frame;               // the innermost user frame that has a line, else the innermost frame
+  std::vector<Frame> stack;  // whole, innermost first; of the first such point
+  std::string node;          // "IndexBackward0"
+  // Exact: one thread alone has run an operator of the node's sequence number; inferred: several have, the latest is
+  // taken.
+  Confidence confidence = Confidence::kNone;
+};
+
+// Equal for backwards of one line: "backward of train.py:27".
+std::string ForwardKey(const Forward& forward);
+
+// All sync points of one kind with one innermost user frame, else one forward line, else one native symbol.
 struct Site {
   SiteKind kind = SiteKind::kWait;
   std::vector<std::string> apis;    // most frequent first: "cudaStreamSynchronize"
@@ -107,6 +129,9 @@ struct Site {
   std::optional<Frame> outermost_user;
   std::optional<Frame> innermost;
   std::optional<std::string> native_symbol;
+  std::optional<Forward> forward;    // of a site without a user frame, if operators were recorded
+  std::vector<SiteLine> lines;       // by innermost frame; the most expensive, at most kMostSiteLines
+  int64_t line_count = 0;            // different innermost frames
   std::vector<Frame> stack;          // the most frequent one, whole, innermost first
   int64_t stack_count = 0;           // different stacks seen
   std::vector<std::string> threads;  // "python (tid 71)"; most points first
@@ -234,6 +259,13 @@ struct ReturnLimits {
   std::optional<int64_t> copy_median_ns;
 };
 
+// What recording took of the host: measured in callbacks, calibrated for launches (own_time.h), and CUPTI's own
+// records.
+struct RecorderShare {
+  int64_t own_ns = 0;   // in the measured time, over all threads
+  int64_t idle_ns = 0;  // GPU idle that it caused, taken off the idle times of the sites
+};
+
 // Time in which devices of the measured processes had no work, in the measured ranges if any, from the first to the
 // last work of each device.
 struct DeviceIdle {
@@ -265,6 +297,7 @@ struct BudgetSite {
   std::vector<std::string> apis;
   std::optional<Frame> innermost_user;
   std::optional<std::string> native_symbol;
+  std::optional<Forward> forward;
   int64_t count = 0;  // in the whole measured time
   std::optional<int64_t> recoverable_ns;
 };
@@ -303,6 +336,7 @@ struct HuntReport {
   int64_t unknown_kind_copy_count = 0;  // asynchronous copies of unknown memory kind that no wait takes in: not counted
   std::optional<DeviceIdle> device_idle;      // null: kernels were not recorded
   std::optional<BackPressure> back_pressure;  // null: not recorded
+  std::optional<RecorderShare> recorder;      // null: unknown, as of other tools' files
   ReturnLimits return_limits;
   std::vector<RankDelay> rank_delays;  // longest wait first; collectives submitted in the measured time
   std::vector<RangeSummary> ranges;    // longest total first

@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <tuple>
+#include <utility>
 
 namespace stallhound::analysis {
 namespace {
@@ -97,14 +99,66 @@ const Place& SiteBuilder::PlaceOf(std::optional<uint32_t> stack_id) {
   return it->second;
 }
 
+std::optional<Forward> SiteBuilder::ForwardOf(const SyncPoint& point, const Place& place) const {
+  if (!point.forward || place.innermost_user) return std::nullopt;
+  Forward forward;
+  forward.stack = directory_.Stack(point.forward->stack_id);
+  if (forward.stack.empty()) return std::nullopt;
+  forward.frame = FindPlace(forward.stack).innermost_user.value_or(forward.stack.front());
+  forward.node = strings_.Get(point.forward->node);
+  forward.confidence = point.forward->is_exact ? Confidence::kExact : Confidence::kInferred;
+  return forward;
+}
+
+// Stacks with one innermost line, together.
+void SiteBuilder::AddLines(const Building& building, bool has_costs, Site& site) const {
+  struct Line {
+    SiteLine line;
+    Cost cost;
+  };
+  std::map<std::string, Line> lines;
+  for (const auto& [stack_id, count] : building.stacks) {
+    const std::vector<Frame> stack = directory_.Stack(stack_id);
+    if (stack.empty()) continue;
+    const Frame& frame = stack.front();
+    Line& line =
+        lines[fmt::format("{}:{}:{}:{}", frame.file.value_or(frame.module.value_or("")), frame.line.value_or(0),
+                          frame.function.value_or(""), frame.line ? 0 : frame.module_offset.value_or(0))];
+    line.line.frame = frame;
+    line.line.count += count;
+    const auto cost = building.stack_costs.find(stack_id);
+    if (cost == building.stack_costs.end()) continue;
+    AddTo(line.cost.blocked_ns, cost->second.blocked_ns);
+    AddTo(line.cost.idle_ns, cost->second.idle_ns);
+    line.cost.no_later_work_count += cost->second.no_later_work_count;
+  }
+  for (auto& [key, line] : lines) {
+    if (has_costs) {
+      const Cost cost = CostOf(line.cost);
+      line.line.blocked_ns = cost.blocked_ns;
+      line.line.idle_ns = cost.idle_ns;
+    }
+    site.lines.push_back(std::move(line.line));
+  }
+  std::stable_sort(site.lines.begin(), site.lines.end(), [](const SiteLine& a, const SiteLine& b) {
+    return std::tuple(a.idle_ns.value_or(0), a.blocked_ns.value_or(0), a.count) >
+           std::tuple(b.idle_ns.value_or(0), b.blocked_ns.value_or(0), b.count);
+  });
+  site.line_count = static_cast<int64_t>(site.lines.size());
+  if (site.lines.size() > kMostSiteLines) site.lines.resize(kMostSiteLines);
+}
+
 size_t SiteBuilder::Add(const SyncPoint& point, const std::optional<Stall>& stall) {
   const Place& place = PlaceOf(point.stack_id);
   // Without any place in code, the API names the site.
   const std::string api(point.api ? strings_.Get(*point.api) : "unknown call");
-  const auto [it, is_new] = index_.try_emplace({point.kind, place.key.empty() ? api : place.key}, sites_.size());
+  std::optional<Forward> forward = ForwardOf(point, place);
+  const std::string key = forward ? ForwardKey(*forward) : place.key.empty() ? api : place.key;
+  const auto [it, is_new] = index_.try_emplace({point.kind, key}, sites_.size());
   if (is_new) {
     Site& site = sites_.emplace_back().site;
     site.kind = point.kind;
+    site.forward = std::move(forward);
     site.innermost_user = place.innermost_user;
     site.outermost_user = place.outermost_user;
     site.innermost = place.innermost;
@@ -117,7 +171,10 @@ size_t SiteBuilder::Add(const SyncPoint& point, const std::optional<Stall>& stal
   site.call_ns += point.end_ns - point.start_ns;
   ++building.apis[api];
   ++building.threads[point.thread_id];
-  if (point.stack_id) ++building.stacks[*point.stack_id];
+  if (point.stack_id) {
+    ++building.stacks[*point.stack_id];
+    AddStall(building.stack_costs[*point.stack_id], stall);
+  }
   AddStall(building.cost, stall);
   for (const PointCopy& copy : point.copies) {
     AddCopy(site.copies, copy);
@@ -135,6 +192,7 @@ std::vector<Site> SiteBuilder::Finish(bool has_costs, int64_t occurrence_count) 
     const std::vector<uint32_t> stacks = ByCount(building.stacks);
     if (!stacks.empty()) site.stack = directory_.Stack(stacks.front());
     site.stack_count = static_cast<int64_t>(stacks.size());
+    AddLines(building, has_costs, site);
     site.count_per_occurrence =
         static_cast<double>(site.count) / static_cast<double>(std::max<int64_t>(occurrence_count, 1));
     if (has_costs) site.cost = CostOf(building.cost);

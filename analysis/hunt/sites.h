@@ -41,9 +41,12 @@ class SiteBuilder {
     Cost cost;
     std::map<std::string, int64_t> apis;
     std::map<uint32_t, int64_t> stacks;
+    std::map<uint32_t, Cost> stack_costs;
     std::map<uint32_t, int64_t> threads;
   };
   const Place& PlaceOf(std::optional<uint32_t> stack_id);
+  std::optional<Forward> ForwardOf(const SyncPoint& point, const Place& place) const;
+  void AddLines(const Building& building, bool has_costs, Site& site) const;
 
   const Directory& directory_;
   const capture::StringTable& strings_;

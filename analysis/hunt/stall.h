@@ -15,6 +15,7 @@ struct Stall {
   int64_t idle_return_ns = 0;
   int64_t idle_host_ns = 0;
   int64_t idle_launch_ns = 0;
+  int64_t own_ns = 0;  // idle that recording caused, taken off the parts above
 };
 
 }  // namespace stallhound::analysis

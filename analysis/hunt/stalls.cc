@@ -57,7 +57,8 @@ class Charger {
     for (const uint32_t device : inputs_.gpu.DevicesOf(inputs_.points[index])) {
       ChargeDevice(index, device, *next, stall);
       const Interval compute = Claim(index, device, next->start_ns, WorkKind::kCompute);
-      *stall.idle_compute_ns += IdleIn(device, compute, WorkKind::kCompute);
+      const int64_t idle_ns = IdleIn(device, compute, WorkKind::kCompute);
+      *stall.idle_compute_ns += idle_ns - std::min(idle_ns, OwnIn(index, *next, compute));
     }
   }
 
@@ -71,14 +72,29 @@ class Charger {
     charged_[device].push_back(span);
     const SyncPoint& point = inputs_.points[index];
     const int64_t until_ns = BlockedUntil(inputs_, index);
-    const auto part = [&](int64_t start_ns, int64_t end_ns) {
-      return IdleIn(device, Intersection({start_ns, end_ns}, span), WorkKind::kAny);
+    // What recording took of the host in a part made the device idle for as long, no longer than it was.
+    const auto add = [&](int64_t start_ns, int64_t end_ns, int64_t& part_ns) {
+      const Interval part = Intersection({start_ns, end_ns}, span);
+      const int64_t idle_ns = IdleIn(device, part, WorkKind::kAny);
+      const int64_t own_ns = std::min(idle_ns, OwnIn(index, next, part));
+      part_ns += idle_ns - own_ns;
+      stall.own_ns += own_ns;
+      *stall.idle_ns += idle_ns - own_ns;
     };
-    stall.idle_blocked_ns += part(INT64_MIN, until_ns);
-    stall.idle_return_ns += part(until_ns, point.end_ns);
-    stall.idle_host_ns += part(point.end_ns, next.launch_ns);
-    stall.idle_launch_ns += part(next.launch_ns, INT64_MAX);
-    *stall.idle_ns += IdleIn(device, span, WorkKind::kAny);
+    add(INT64_MIN, until_ns, stall.idle_blocked_ns);
+    add(until_ns, point.end_ns, stall.idle_return_ns);
+    add(point.end_ns, next.launch_ns, stall.idle_host_ns);
+    add(next.launch_ns, INT64_MAX, stall.idle_launch_ns);
+  }
+
+  // Host time of the recorder from the end of the awaited work to the next work, which one launch submits.
+  int64_t OwnIn(size_t index, const NextWork& next, const Interval& span) const {
+    if (!inputs_.own.is_known()) return 0;
+    const SyncPoint& point = inputs_.points[index];
+    const Interval waiting = Intersection(span, {BlockedUntil(inputs_, index), next.launch_ns});
+    const bool has_launch =
+        span.start_ns <= next.launch_ns && next.launch_ns < span.end_ns && next.launch_ns < next.start_ns;
+    return inputs_.own.In(point.thread_id, waiting) + (has_launch ? kOwnLaunchNs : 0);
   }
 
   // From where the device has no more of what it had been given, at the latest from the end of the awaited work, to the

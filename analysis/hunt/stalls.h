@@ -8,6 +8,7 @@
 
 #include "analysis/hunt/gpu_work.h"
 #include "analysis/hunt/measured.h"
+#include "analysis/hunt/own_time.h"
 #include "analysis/hunt/report.h"
 #include "analysis/hunt/stall.h"
 #include "analysis/hunt/sync_points.h"
@@ -20,6 +21,7 @@ struct StallInputs {
   const GpuWork& gpu;
   const std::vector<Span>& spans;  // measured, by process and start
   int64_t tolerance_ns = 0;        // error of the GPU clock
+  const OwnTime& own;              // finished
 };
 
 struct Stalls {

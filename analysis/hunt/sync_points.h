@@ -46,6 +46,13 @@ struct StreamWait {
   StreamMoment recorded;
 };
 
+// The operator whose backward a point lies in.
+struct ForwardCall {
+  uint32_t stack_id = 0;
+  capture::StringId node{};  // of the autograd node
+  bool is_exact = false;     // Forward::confidence
+};
+
 struct SyncPoint {
   SiteKind kind = SiteKind::kWait;
   WaitScope scope = WaitScope::kStream;
@@ -65,6 +72,7 @@ struct SyncPoint {
   // Of a spin that ended with a query that was ready: from the last not-ready query's entry to its return.
   std::optional<int64_t> poll_ns;
   std::vector<PointCopy> copies;
+  std::optional<ForwardCall> forward;  // FindForwards
 };
 
 // A visitor of one read: host calls, then copies. Memory: the points, the asynchronous copies and the stream waits, not

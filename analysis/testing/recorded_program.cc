@@ -99,6 +99,19 @@ void RecordedProgram::Range(std::string_view name, int64_t start_ns, std::option
   capture_.Add(row);
 }
 
+void RecordedProgram::Operator(const OperatorSpec& spec) {
+  capture::RangeRow row;
+  row.process_id = spec.process_id;
+  row.thread_id = spec.thread_id;
+  row.start_ns = spec.start_ns;
+  row.end_ns = spec.end_ns;
+  row.kind = capture::RangeKind::kOperator;
+  row.name = capture_.Intern(spec.name);
+  row.sequence = spec.sequence;
+  row.stack_id = spec.stack_id;
+  capture_.Add(row);
+}
+
 void RecordedProgram::Process(uint32_t process_id, int64_t rank) {
   capture::ProcessRow row;
   row.process_id = process_id;

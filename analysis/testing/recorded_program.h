@@ -46,6 +46,17 @@ struct CopySpec {
   uint64_t bytes = 4;
 };
 
+// A range of an operator or an autograd node, as `hunt --operators` records it.
+struct OperatorSpec {
+  std::string_view name;
+  int64_t start_ns = 0;
+  int64_t end_ns = 0;
+  uint32_t thread_id = 0;
+  std::optional<int64_t> sequence = std::nullopt;
+  std::optional<uint32_t> stack_id = std::nullopt;
+  uint32_t process_id = 0;
+};
+
 // Builds a capture of one process (id 0) with thread 0; more are added on request.
 class RecordedProgram {
  public:
@@ -58,6 +69,7 @@ class RecordedProgram {
   void Memset(const WorkSpec& work, uint64_t bytes);
   void Range(std::string_view name, int64_t start_ns, std::optional<int64_t> end_ns,
              capture::RangeKind kind = capture::RangeKind::kPushPop, uint32_t process_id = 0);
+  void Operator(const OperatorSpec& spec);
   void Thread(uint32_t thread_id, int64_t tid, std::string_view name, uint32_t process_id = 0);
   // A further process: one rank of a distributed program.
   void Process(uint32_t process_id, int64_t rank);

@@ -34,7 +34,7 @@ std::string SitesText(const BudgetFinding& finding) {
       break;
     }
     const bool has_cost = finding.quantity == BudgetQuantity::kRecoverableRatio && site.recoverable_ns;
-    texts.push_back(fmt::format("{} ({})", PlaceText(site.innermost_user, site.native_symbol),
+    texts.push_back(fmt::format("{} ({})", PlaceText(site),
                                 has_cost ? FormatDuration(*site.recoverable_ns) : FormatCount(site.count)));
   }
   return texts.empty() ? "no line is known" : fmt::format("{}", fmt::join(texts, ", "));

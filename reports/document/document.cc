@@ -87,7 +87,7 @@ std::vector<std::string> RecoverableSentences(const analysis::HuntReport& report
     std::vector<std::string> places;
     for (const size_t index : group.sites) {
       const analysis::Site& site = report.sites[index];
-      places.push_back(PlaceText(site.innermost_user, site.native_symbol));
+      places.push_back(PlaceText(site));
     }
     sentences.push_back(fmt::format("Only together do {} recover {}: each takes over what another waited for.",
                                     fmt::join(places, " and "), FormatDuration(group.recoverable_ns)));
@@ -107,6 +107,11 @@ std::string Why(const analysis::Site& site) {
   return entry == nullptr ? kNone : fmt::format("{} (stallhound explain {})", entry->title, entry->id);
 }
 
+std::string FunctionText(const analysis::Site& site) {
+  if (site.forward) return site.forward->node;
+  return site.innermost_user ? site.innermost_user->function.value_or(kNone) : kNone;
+}
+
 Section SitesSection(const analysis::HuntReport& report) {
   Section section{"Sites", {}, {}};
   section.table = MakeTable({{"kind"},
@@ -122,15 +127,18 @@ Section SitesSection(const analysis::HuntReport& report) {
                              {"copies"},
                              {"why"}});
   for (const analysis::Site& site : report.sites) {
-    const std::optional<std::string> function =
-        site.innermost_user ? site.innermost_user->function : std::optional<std::string>();
-    section.table.rows.push_back({analysis::SiteKindName(site.kind), PlaceText(site.innermost_user, site.native_symbol),
-                                  function.value_or(kNone), fmt::format("{}", fmt::join(site.apis, ", ")),
-                                  FormatCount(site.count), Rate(site.count_per_occurrence),
-                                  Count(site.cost.stall_count), Duration(site.cost.blocked_ns), Idle(site.cost),
-                                  Recoverable(site), CopiesText(site.copies), Why(site)});
+    section.table.rows.push_back({analysis::SiteKindName(site.kind), PlaceText(site), FunctionText(site),
+                                  fmt::format("{}", fmt::join(site.apis, ", ")), FormatCount(site.count),
+                                  Rate(site.count_per_occurrence), Count(site.cost.stall_count),
+                                  Duration(site.cost.blocked_ns), Idle(site.cost), Recoverable(site),
+                                  CopiesText(site.copies), Why(site)});
     std::vector<std::string> details;
     for (const Frame& frame : site.stack) details.push_back(FrameText(frame));
+    if (site.forward) {
+      details.push_back(
+          fmt::format("{} was made by (confidence: {})", site.forward->node, ConfidenceName(site.forward->confidence)));
+      for (const Frame& frame : site.forward->stack) details.push_back(FrameText(frame));
+    }
     section.table.details.push_back(std::move(details));
   }
   if (report.occurrence_count == 1) section.table = WithoutRates(std::move(section.table));
@@ -140,6 +148,40 @@ Section SitesSection(const analysis::HuntReport& report) {
   if (report.sites.empty()) {
     section.sentences.push_back(report.sync_point_count ? "No sync point was recorded."
                                                         : "Not recorded: the recording holds no host calls.");
+  }
+  return section;
+}
+
+// Says more than the site's own line.
+bool HasLinesBelow(const analysis::Site& site) {
+  if (site.lines.empty()) return false;
+  const Frame& first = site.lines.front().frame;
+  return site.line_count > 1 || (site.innermost_user && FileLine(first) != FileLine(*site.innermost_user));
+}
+
+// What calls below the sites' lines, most often of a library, made the points.
+Section LinesSection(const analysis::HuntReport& report) {
+  Section section{"Inside the sites", {}, {}};
+  section.table = MakeTable({{"site", kName},
+                             {"innermost line", kName},
+                             {"in", kName},
+                             {"count", kNumber},
+                             {"blocked", kNumber},
+                             {"GPU idle", kNumber}});
+  for (const analysis::Site& site : report.sites) {
+    if (!HasLinesBelow(site)) continue;
+    const bool has_costs = site.cost.stall_count.has_value();
+    for (const analysis::SiteLine& line : site.lines) {
+      const std::string place = FileLine(line.frame);
+      const std::string idle = has_costs && !line.idle_ns ? "no later work" : Duration(line.idle_ns);
+      section.table.rows.push_back({PlaceText(site), place.empty() ? line.frame.module.value_or(kNone) : place,
+                                    line.frame.function.value_or(kNone), FormatCount(line.count),
+                                    Duration(line.blocked_ns), idle});
+    }
+    if (site.line_count > static_cast<int64_t>(site.lines.size())) {
+      section.sentences.push_back(fmt::format("{}: the {} most expensive of {} lines.", PlaceText(site),
+                                              site.lines.size(), FormatCount(site.line_count)));
+    }
   }
   return section;
 }
@@ -240,6 +282,15 @@ std::string CaptureSentence(const analysis::CaptureSummary& capture) {
 
 std::string BytesText(std::optional<uint64_t> bytes) { return bytes ? FormatBytes(*bytes) : kUnknown; }
 
+std::string RecorderSentence(const analysis::RecorderShare& recorder, int64_t occurrence_count) {
+  const std::string each =
+      occurrence_count > 1 ? fmt::format(", {} each", FormatDuration(recorder.own_ns / occurrence_count)) : "";
+  return fmt::format(
+      "Recording took about {} of the host's time in the measured time{}; {} of GPU idle behind stalls is "
+      "its own and is not counted.",
+      FormatDuration(recorder.own_ns), each, FormatDuration(recorder.idle_ns));
+}
+
 void AddNotes(const std::vector<std::string>& notes, std::vector<std::string>& sentences) {
   for (const std::string& note : notes) sentences.push_back("Note: " + note);
 }
@@ -303,9 +354,11 @@ Document HuntDocument(const analysis::HuntReport& report) {
   if (!report.costs_complete) document.summary.push_back("Data was lost: the costs may be wrong (see Losses).");
   for (std::string& sentence : RecoverableSentences(report)) document.summary.push_back(std::move(sentence));
   if (!report.rank_delays.empty()) document.summary.push_back(RankDelaySentence(report));
+  if (report.recorder) document.summary.push_back(RecorderSentence(*report.recorder, report.occurrence_count));
   AddNotes(report.notes, document.summary);
   if (report.budget) document.sections.push_back(BudgetSection(*report.budget));
   document.sections.push_back(SitesSection(report));
+  AddIfFilled(document.sections, LinesSection(report));
   if (!report.rank_delays.empty()) document.sections.push_back(RanksSection(report));
   AddIfFilled(document.sections, TotalsSection(report));
   AddIfFilled(document.sections, RangesSection(report.ranges));
@@ -375,7 +428,7 @@ Document CountsDocument(const analysis::CountsReport& report) {
   document.sections.push_back(std::move(totals));
   Section sites{"Sites", {}, MakeTable({{"kind"}, {"where", kName}, {"API", kName}, {"count", kNumber}})};
   for (const analysis::CountsSite& site : report.sites) {
-    sites.table.rows.push_back({analysis::SiteKindName(site.kind), PlaceText(site.innermost_user, site.native_symbol),
+    sites.table.rows.push_back({analysis::SiteKindName(site.kind), PlaceText(site),
                                 fmt::format("{}", fmt::join(site.apis, ", ")), FormatCount(site.count)});
   }
   AddIfFilled(document.sections, std::move(sites));

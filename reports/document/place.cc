@@ -14,4 +14,9 @@ std::string PlaceText(const std::optional<analysis::Frame>& frame, const std::op
   return native_symbol.value_or("unknown");
 }
 
+std::string ForwardText(const analysis::Forward& forward) {
+  const std::string line = FileLine(forward.frame);
+  return "backward of " + (line.empty() ? forward.node : line);
+}
+
 }  // namespace stallhound::reports

@@ -36,7 +36,7 @@ std::string CausesText(const analysis::HuntReport& report, const analysis::RankD
     std::string text = fmt::format("{:.0f}% {}", share * 100, KindText(cause.kind));
     if (cause.site) {
       const analysis::Site& site = report.sites[*cause.site];
-      text += " at " + PlaceText(site.innermost_user, site.native_symbol);
+      text += " at " + PlaceText(site);
     }
     texts.push_back(std::move(text));
   }

@@ -17,8 +17,8 @@ using analysis::BudgetOutcome;
 std::string Lines(const BudgetFinding& finding) {
   std::string lines;
   for (const analysis::BudgetSite& site : finding.sites) {
-    lines += fmt::format("\n{}  {}  {}", XmlText(PlaceText(site.innermost_user, site.native_symbol)),
-                         SiteKindName(site.kind), XmlText(site.apis.empty() ? "" : site.apis.front()));
+    lines += fmt::format("\n{}  {}  {}", XmlText(PlaceText(site)), SiteKindName(site.kind),
+                         XmlText(site.apis.empty() ? "" : site.apis.front()));
   }
   return lines;
 }

@@ -134,15 +134,22 @@ void WriteResult(JsonWriter& json, const Result& result) {
 using SiteKey = std::tuple<SiteKind, std::string, std::string>;
 template <typename AnySite>
 SiteKey KeyOf(const AnySite& site) {
-  return {site.kind, PlaceText(site.innermost_user, site.native_symbol), fmt::format("{}", fmt::join(site.apis, " "))};
+  return {site.kind, PlaceText(site), fmt::format("{}", fmt::join(site.apis, " "))};
 }
 
 template <typename AnySite>
 std::string SiteText(const AnySite& site) {
   const std::string cost =
       site.recoverable_ns ? fmt::format("; {} recoverable", FormatDuration(*site.recoverable_ns)) : "";
-  return fmt::format("{} ({}), {} times{}", SiteKindName(site.kind), fmt::join(site.apis, ", "),
+  const std::string backward = site.forward ? fmt::format(" in its backward, {}", site.forward->node) : "";
+  return fmt::format("{}{} ({}), {} times{}", SiteKindName(site.kind), backward, fmt::join(site.apis, ", "),
                      FormatCount(site.count), cost);
+}
+
+// A backward is shown at the line of its operator.
+template <typename AnySite>
+std::optional<analysis::Frame> LineOf(const AnySite& site) {
+  return site.forward ? site.forward->frame : site.innermost_user;
 }
 
 std::vector<Result> Results(const analysis::HuntReport& report) {
@@ -157,13 +164,13 @@ std::vector<Result> Results(const analysis::HuntReport& report) {
     if (finding.sites.empty()) results.push_back({kBudgetRule, "error", excess, std::nullopt, std::nullopt});
     for (const analysis::BudgetSite& site : finding.sites) {
       over.insert(KeyOf(site));
-      results.push_back({SiteKindName(site.kind), "error", fmt::format("{}; {}", SiteText(site), excess),
-                         site.innermost_user, site.native_symbol});
+      results.push_back({SiteKindName(site.kind), "error", fmt::format("{}; {}", SiteText(site), excess), LineOf(site),
+                         site.native_symbol});
     }
   }
   for (const analysis::Site& site : report.sites) {
     if (over.contains(KeyOf(site))) continue;
-    results.push_back({SiteKindName(site.kind), "note", SiteText(site), site.innermost_user, site.native_symbol});
+    results.push_back({SiteKindName(site.kind), "note", SiteText(site), LineOf(site), site.native_symbol});
   }
   return results;
 }

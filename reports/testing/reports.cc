@@ -48,6 +48,27 @@ analysis::Cost MakeCost(int64_t stall_count, int64_t blocked_ns, int64_t idle_ns
   return cost;
 }
 
+// The backward of a boolean mask, run by autograd's thread.
+Site BackwardSite() {
+  Site site;
+  site.kind = SiteKind::kWait;
+  site.apis = {"cudaMemcpyAsync"};
+  site.count = 10;
+  site.count_per_occurrence = 1;
+  site.cost = MakeCost(9, 2'100'000, 640'000);
+  site.call_ns = 2'400'000;
+  site.native_symbol = "at::native::nonzero_cuda_out_impl";
+  SetStack(site, {NativeFrame("libtorch_cuda.so", 0x2f1040, *site.native_symbol)});
+  site.threads = {"pt_autograd_0 (tid 90)"};
+  site.confidence = analysis::Confidence::kInferred;
+  const Frame call = PythonFrame("training/loss.py", 41, "masked", true);
+  site.forward = {
+      call, {call, PythonFrame("train.py", 27, "<module>", true)}, "IndexBackward0", analysis::Confidence::kExact};
+  site.lines = {{*site.innermost, 10, 2'100'000, 640'000}};
+  site.line_count = 1;
+  return site;
+}
+
 // A loss scalar read in every step.
 Site ItemSite() {
   Site site;
@@ -65,6 +86,10 @@ Site ItemSite() {
   site.threads = {"python (tid 71)"};
   site.confidence = analysis::Confidence::kExact;
   site.catalogue_id = "value-read-back";
+  site.lines = {
+      {site.stack.front(), 12, 31'200'000, 3'410'000},
+      {PythonFrame("site-packages/torch/_tensor.py", 1'007, "__format__", false), 8, 10'000'000, std::nullopt}};
+  site.line_count = 7;
   return site;
 }
 
@@ -132,7 +157,7 @@ analysis::BudgetVerdict OrdinaryVerdict() {
   waits.found = 2;
   waits.exceeded_count = waits.occurrence_count = 10;
   waits.outcome = BudgetOutcome::kExceeded;
-  waits.sites = {{item.kind, item.apis, item.innermost_user, item.native_symbol, item.count, 3'400'000}};
+  waits.sites = {{item.kind, item.apis, item.innermost_user, item.native_symbol, item.forward, item.count, 3'400'000}};
   analysis::BudgetFinding bytes;
   bytes.quantity = BudgetQuantity::kBytes;
   bytes.range = "step";
@@ -159,7 +184,8 @@ analysis::HuntReport OrdinaryHunt() {
   report.occurrence_count = 10;
   report.device_idle = {.total_ns = 5'000'000, .no_wait_ns = 1'250'000};
   report.back_pressure = {.count = 3, .blocked_ns = 420'000};
-  report.sites = {ItemSite(), AllocatorSite()};
+  report.sites = {ItemSite(), BackwardSite(), AllocatorSite()};
+  report.recorder = {.own_ns = 2'300'000, .idle_ns = 41'000};
   AddTotals(report);
   report.unknown_kind_copy_count = 4;
   report.ranges = {{"step", 10, 1'100'000'000, false, true}, {"epoch", 1, 1'200'000'000, false, false}};
@@ -256,6 +282,12 @@ analysis::HuntReport HostileHunt() {
       site.native_symbol = text;
     }
     site.apis = {"cudaMemcpy", text};
+    site.lines = {{NativeFrame(text, 16, text), 1, 1'000, std::nullopt}};
+    site.line_count = 6;
+    if (i % 4 == 1) {
+      site.forward = {
+          PythonFrame(text, 7, text, true), {NativeFrame(text, 16, text)}, text, analysis::Confidence::kExact};
+    }
     site.threads = {text};
     report.sites.push_back(std::move(site));
     report.ranges.push_back({text, 1, 1'000, false, false});
@@ -268,7 +300,7 @@ analysis::HuntReport HostileHunt() {
     report.budget->findings.push_back(report.budget->findings.front());
     report.budget->findings.back().range = text;
     report.budget->findings.back().sites = {
-        {last.kind, last.apis, last.innermost_user, last.native_symbol, last.count, std::nullopt}};
+        {last.kind, last.apis, last.innermost_user, last.native_symbol, last.forward, last.count, std::nullopt}};
     report.budget->notes.push_back(text);
   }
   AddTotals(report);
@@ -289,8 +321,9 @@ analysis::CountsReport OrdinaryCounts() {
   total.memset_bytes = 4096;
   total.device_allocate_count = 3;
   report.spans = {{71, 0, 0, 0, 1'234'567, total, {20, 3}}};
-  report.sites = {{SiteKind::kWait, {"cudaStreamSynchronize"}, ItemSite().innermost_user, std::nullopt, 20},
-                  {SiteKind::kAllocator, {"cudaMalloc"}, std::nullopt, AllocatorSite().native_symbol, 3}};
+  report.sites = {
+      {SiteKind::kWait, {"cudaStreamSynchronize"}, ItemSite().innermost_user, std::nullopt, std::nullopt, 20},
+      {SiteKind::kAllocator, {"cudaMalloc"}, std::nullopt, AllocatorSite().native_symbol, std::nullopt, 3}};
   report.unplaced_count = 2;
   report.losses = {MakeLoss(capture::LossCounter::kOpenRange, 1)};
   report.notes = {"a note"};

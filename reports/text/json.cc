@@ -45,6 +45,20 @@ void FrameField(JsonWriter& json, std::string_view key, const std::optional<anal
   }
 }
 
+void WriteForward(JsonWriter& json, const std::optional<analysis::Forward>& forward) {
+  json.Key("forward");
+  if (!forward) {
+    json.Null();
+    return;
+  }
+  json.BeginObject();
+  FrameField(json, "frame", forward->frame);
+  json.Field("node", forward->node);
+  json.Field("confidence", std::string_view(analysis::ConfidenceName(forward->confidence)));
+  List(json, "stack", forward->stack, [&](const analysis::Frame& frame) { WriteFrame(json, frame); });
+  json.EndObject();
+}
+
 void WriteCopies(JsonWriter& json, const std::vector<analysis::CopySummary>& copies) {
   List(json, "copies", copies, [&](const analysis::CopySummary& copy) {
     const auto kind = [](const std::optional<capture::MemoryKind>& memory) {
@@ -81,6 +95,15 @@ void WriteIdle(JsonWriter& json, const analysis::HuntReport& report) {
     json.BeginObject();
     json.Field("total_ns", report.device_idle->total_ns);
     json.Field("no_wait_ns", report.device_idle->no_wait_ns);
+    json.EndObject();
+  } else {
+    json.Null();
+  }
+  json.Key("recorder");
+  if (report.recorder) {
+    json.BeginObject();
+    json.Field("own_ns", report.recorder->own_ns);
+    json.Field("idle_ns", report.recorder->idle_ns);
     json.EndObject();
   } else {
     json.Null();
@@ -139,6 +162,16 @@ void WriteSite(JsonWriter& json, const analysis::Site& site) {
   FrameField(json, "outermost_user", site.outermost_user);
   FrameField(json, "innermost", site.innermost);
   json.Field("native_symbol", site.native_symbol);
+  WriteForward(json, site.forward);
+  List(json, "lines", site.lines, [&](const analysis::SiteLine& line) {
+    json.BeginObject();
+    FrameField(json, "frame", line.frame);
+    json.Field("count", line.count);
+    json.Field("blocked_ns", line.blocked_ns);
+    json.Field("idle_ns", line.idle_ns);
+    json.EndObject();
+  });
+  json.Field("line_count", site.line_count);
   List(json, "stack", site.stack, [&](const analysis::Frame& frame) { WriteFrame(json, frame); });
   json.Field("stack_count", site.stack_count);
   Strings(json, "threads", site.threads);
@@ -163,6 +196,7 @@ void WriteFinding(JsonWriter& json, const analysis::BudgetFinding& finding) {
     Strings(json, "apis", site.apis);
     FrameField(json, "innermost_user", site.innermost_user);
     json.Field("native_symbol", site.native_symbol);
+    WriteForward(json, site.forward);
     json.Field("count", site.count);
     json.Field("recoverable_ns", site.recoverable_ns);
     json.EndObject();
@@ -405,6 +439,7 @@ std::string CountsJson(const analysis::CountsReport& report) {
     json.Field("count", site.count);
     FrameField(json, "innermost_user", site.innermost_user);
     json.Field("native_symbol", site.native_symbol);
+    WriteForward(json, site.forward);
     json.EndObject();
   });
   json.Field("unplaced_count", report.unplaced_count);
