@@ -20,6 +20,7 @@ std::string PlaceOf(const analysis::Site& site) {
     if (frame.function) place += fmt::format("{}{}", place.empty() ? "" : " ", *frame.function);
     return place;
   }
+  if (site.forward) return ForwardKey(*site.forward);
   if (site.native_symbol) return *site.native_symbol;
   return site.apis.empty() ? std::string(analysis::SiteKindName(site.kind)) : site.apis.front();
 }

@@ -22,6 +22,7 @@ struct HuntReportOptions {
   bool strict = false;      // an inconclusive report is kExitInconclusive
   bool is_partial = false;  // processes of the program still run
   analysis::Budget budget;
+  std::string kineto;  // a trace that has the GPU side; empty: none
 };
 
 // Analyses the recording and writes the report, to stderr by default if a program was run. Returns the verdict's exit

@@ -51,6 +51,12 @@ absl::StatusOr<std::string> FindRecorder() {
   return fs::absolute(given).string();
 }
 
+absl::StatusOr<std::string> FindOperatorsHook() {
+  const absl::StatusOr<std::string> file =
+      FirstReadable("start-up hook for Python", Candidates("operators/sitecustomize.py", "share", "python"));
+  return file.ok() ? fs::path(*file).parent_path().string() : file;
+}
+
 absl::StatusOr<std::string> FindProbe() {
   return FirstReadable("probe", Candidates("stallhound_probe", "bin", "record/probe"));
 }

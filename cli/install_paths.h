@@ -13,6 +13,9 @@ namespace stallhound::cli {
 // the environment, with the places looked at.
 absl::StatusOr<std::string> FindRecorder();
 
+// The folder of the start-up hook for Python (python/operators), as an absolute path. Errors: as above.
+absl::StatusOr<std::string> FindOperatorsHook();
+
 // The executable stallhound_probe. Errors: as above.
 absl::StatusOr<std::string> FindProbe();
 

@@ -8,6 +8,7 @@
 #include "base/status_macros.h"
 #include "capture/file/capture_file.h"
 #include "capture/import/importer.h"
+#include "capture/join/join_trace.h"
 #include "capture/spool/format.h"
 #include "capture/spool/reader.h"
 #include "cli/home.h"
@@ -77,6 +78,16 @@ absl::StatusOr<OpenedRecording> OpenRecording(const std::string& home, const std
   }
   SH_ASSIGN_OR_RETURN(opened.reader, capture::OpenSpools(opened.spools));
   return opened;
+}
+
+absl::Status AddTrace(const std::string& path, OpenedRecording& opened) {
+  if (opened.spools.empty()) {
+    return absl::InvalidArgumentError(fmt::format(
+        "joining '{}' with a recording: that is none of spools; --kineto goes with --from SPOOLS or a program", path));
+  }
+  SH_ASSIGN_OR_RETURN(OpenedRecording trace, OpenForeignFile(path));
+  SH_ASSIGN_OR_RETURN(opened.reader, capture::JoinTrace(std::move(opened.reader), std::move(trace.reader)));
+  return absl::OkStatus();
 }
 
 }  // namespace stallhound::cli

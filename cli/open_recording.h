@@ -23,4 +23,8 @@ struct OpenedRecording {
 // reader.
 absl::StatusOr<OpenedRecording> OpenRecording(const std::string& home, const std::vector<std::string>& paths);
 
+// Puts another profiler's trace of the recorded process beside spools that left CUPTI alone (capture/join). Errors:
+// InvalidArgument (no spools, or what does not belong together), and those of the reader.
+absl::Status AddTrace(const std::string& path, OpenedRecording& opened);
+
 }  // namespace stallhound::cli

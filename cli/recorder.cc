@@ -8,6 +8,7 @@
 #include "base/status_macros.h"
 #include "cli/home.h"
 #include "cli/install_paths.h"
+#include "cli/operators_hook.h"
 
 namespace stallhound::cli {
 
@@ -16,6 +17,14 @@ absl::StatusOr<Recorder> PrepareRecorder(const std::string& home, const Recordin
   SH_ASSIGN_OR_RETURN(recorder.path, FindRecorder());
   SH_ASSIGN_OR_RETURN(recorder.spool_folder, NewSpoolFolder(home, SystemClock().RealtimeNs()));
   SH_ASSIGN_OR_RETURN(recorder.variables, RecordingVariables(options, recorder.path, recorder.spool_folder));
+  if (options.operators) {
+    SH_ASSIGN_OR_RETURN(const std::string hook, FindOperatorsHook());
+    AddOperatorsHook(hook, recorder.variables);
+  }
+  if (options.operators) {
+    SH_ASSIGN_OR_RETURN(const std::string hook, FindOperatorsHook());
+    AddOperatorsHook(hook, recorder.variables);
+  }
   for (const std::string& warning : ResolveInjectionConflicts(options, recorder.variables)) console.Warn(warning);
   return recorder;
 }

@@ -34,6 +34,7 @@ struct RecordingOptions {
   bool window_api = false;
   bool yield_to_profiler = false;
   bool record_argv = false;
+  bool operators = false;  // AddOperatorsHook
 };
 
 // Adds them to a command as one group. `options` must live as long as the command.

@@ -3,7 +3,7 @@
 # files of the step, and one line per step in summary.txt as soon as it is known. A step that hangs is stopped.
 #
 #   doctor examples overhead wait_latency sigkill tiny_tmpfs second_profiler deadlock fork_storm record_examples
-#   record_kineto kernels bench python_package
+#   record_kineto kernels bench python_package operators
 #   detection       minutes; left out of the default
 #   two_ranks       needs two GPUs; left out of the default
 #   score_syncs score_twins   need CORPUS=FOLDER with scripts and expected.json; left out of the default without it
@@ -26,11 +26,11 @@ fi
 steps=("$@")
 if ((${#steps[@]} == 0)); then
   steps=(doctor examples overhead wait_latency sigkill tiny_tmpfs second_profiler deadlock fork_storm record_examples record_kineto
-    kernels bench python_package)
+    kernels bench python_package operators)
   [[ -z "${CORPUS:-}" ]] || steps+=(score_syncs score_twins)
 fi
 
-declare -A limits=([overhead]=180 [score_syncs]=420 [score_twins]=420 [detection]=420 [examples]=240 [record_examples]=300 [kernels]=300 [bench]=560 [python_package]=300)
+declare -A limits=([overhead]=180 [score_syncs]=420 [score_twins]=420 [detection]=420 [examples]=240 [record_examples]=300 [kernels]=300 [bench]=560 [python_package]=300 [operators]=300)
 failed=0
 for step in "${steps[@]}"; do
   start=$SECONDS code=0

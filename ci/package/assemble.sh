@@ -20,6 +20,9 @@ mkdir -p "$folder"/{bin,lib,share/licenses}
 strip --strip-debug -o "$folder/bin/stallhound" "$stallhound"
 strip --strip-debug -o "$folder/bin/stallhound_probe" "$probe"
 strip --strip-debug -o "$folder/lib/libstallhound_record.so" "$recorder"
+mkdir "$folder/share/operators"
+cp -L "$here/../../python/startup/sitecustomize.py" "$folder/share/operators/sitecustomize.py"
+chmod 644 "$folder/share/operators/sitecustomize.py"
 chmod 755 "$folder"/bin/* "$folder/lib/libstallhound_record.so"
 
 ldd "$stallhound" | awk '$2 == "=>" {print $1, $3}' | grep -vE "^($SYSTEM_LIBRARIES)[.-]" | while read -r name path; do

@@ -11,6 +11,7 @@
 #include "cli/exit_code.h"
 #include "cli/home.h"
 #include "cli/install_paths.h"
+#include "cli/operators_hook.h"
 #include "cli/recording_options.h"
 #include "record/control/environment.h"
 
@@ -55,6 +56,10 @@ absl::StatusOr<int> RunEnvCommand(const EnvOptions& options, CommandContext& con
   SH_ASSIGN_OR_RETURN(const std::string recorder, FindRecorder());
   SH_ASSIGN_OR_RETURN(const std::string folder, NewSpoolFolder(HomeFolder(), SystemClock().RealtimeNs()));
   SH_ASSIGN_OR_RETURN(Variables variables, RecordingVariables(options.recording, recorder, folder));
+  if (options.recording.operators) {
+    SH_ASSIGN_OR_RETURN(const std::string hook, FindOperatorsHook());
+    AddOperatorsHook(hook, variables);
+  }
   for (const std::string& warning : ResolveInjectionConflicts(options.recording, variables)) {
     context.console.Warn(warning);
   }

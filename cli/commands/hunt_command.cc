@@ -17,6 +17,7 @@
 #include "cli/hunt_report.h"
 #include "cli/interrupt.h"
 #include "cli/no_spool.h"
+#include "cli/operators_hook.h"
 #include "cli/recorder.h"
 #include "cli/recording_options.h"
 #include "cli/running_processes.h"
@@ -58,6 +59,7 @@ Examples:
   stallhound hunt --mode light --format json --output report.json -- ./app --steps 100
   stallhound hunt --range step -- python train.py          # per occurrence of the NVTX range "step"
   stallhound hunt --steps auto -- python train.py          # per steady step, warm-up left out
+  stallhound hunt --operators -- python train.py           # waits of a backward with their forward line
   stallhound hunt --window-range step --window-steps 10-20 -- python train.py
   stallhound hunt --delay 30s --duration 5s -- python serve.py
   stallhound hunt --range step --max-waits 0 --format sarif --output hunt.sarif -- python train.py
@@ -87,6 +89,7 @@ absl::StatusOr<int> ReportAndSave(const HuntReportOptions& options, const std::v
                                   const ChildEnd& end, Console& console) {
   const std::string home = HomeFolder();
   SH_ASSIGN_OR_RETURN(OpenedRecording recording, OpenRecording(home, spools));
+  if (!options.kineto.empty()) SH_RETURN_IF_ERROR(AddTrace(options.kineto, recording));
   const absl::StatusOr<int> verdict = ReportHunt(options, recording, end, console);
   SH_RETURN_IF_ERROR(CheckInterrupt());
   if (!recording.spools.empty()) {
@@ -173,6 +176,10 @@ absl::StatusOr<int> HuntProgram(const HuntCommandOptions& options, CommandContex
   if (!recorder.ok()) {
     console.Warn(fmt::format("the program runs without being recorded: {}", std::string(recorder.status().message())));
   }
+  if (const std::optional<std::string> hindrance = HookHindrance(context.program);
+      options.recording.operators && hindrance) {
+    console.Warn("no operators are recorded: " + *hindrance);
+  }
   SH_RETURN_IF_ERROR(console.Flush());
   const absl::StatusOr<ChildEnd> end = RunChild(context.program, recorder.ok() ? recorder->variables : Variables());
   if (!end.ok()) {
@@ -192,6 +199,8 @@ absl::StatusOr<int> RunHuntCommand(HuntCommandOptions options, CommandContext& c
   if (options.report.report.format == "junit" && options.report.budget.limits.empty()) {
     return UsageError("--format junit prints the limits of a budget: give --budget, --max-waits or another limit");
   }
+  // The trace's profiler needs CUPTI.
+  if (!options.report.kineto.empty()) options.recording.yield_to_profiler = true;
   if (options.from.empty()) return HuntProgram(options, context);
   if (!context.program.empty()) return UsageError("either --from or a program behind --, not both");
   if (options.exit_code == "program") return UsageError("--exit-code program: with --from no program is run");
@@ -212,6 +221,10 @@ void AddHuntCommand(CommandRegistry& registry) {
       },
       [options](CommandContext& context) { return RunHuntCommand(*options, context); });
   command->add_option("--from", options->from, "Report on spools, a capture or another tool's file")->type_name("PATH");
+  command
+      ->add_option("--kineto", options->report.kineto,
+                   "GPU side from the torch.profiler trace that the program writes; implies --yield-to-profiler")
+      ->type_name("FILE");
   AddReportOptions(*command, {"text", "markdown", "json", "html", "sarif", "junit"}, options->report.report);
   command->add_option("--range", options->report.range, "Per occurrence of this range, or NAME#7 for the 7th")
       ->type_name("NAME");
