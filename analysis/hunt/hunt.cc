@@ -294,7 +294,7 @@ absl::StatusOr<HuntReport> Hunt(capture::CaptureReader& reader, const HuntOption
     report.counts_complete = report.counts_complete && !loss.affects_counts;
     report.costs_complete = report.costs_complete && !loss.affects_costs;
   }
-  if (has_kernels) AddRecorder(own, stalls, site_of_point, report);
+  if (has_kernels) AddRecorder(own, side.stalls, site_of_point, report);
   if (report.device_idle && report.device_idle->total_ns > 0) {
     report.notes.push_back(DeviceIdleNote(*report.device_idle));
   }
