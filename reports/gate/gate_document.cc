@@ -112,12 +112,6 @@ std::optional<CountRange> RangeOf(const std::optional<analysis::gate::SiteCount>
   return site ? std::optional(site->per_iteration) : std::nullopt;
 }
 
-std::string Place(const analysis::gate::SiteCount& site) {
-  std::string place = site.native_symbol.value_or("unknown");
-  if (site.file) place = site.line ? fmt::format("{}:{}", *site.file, *site.line) : *site.file;
-  return place;
-}
-
 std::string ChangeWord(bool was_there, bool is_there, bool has_risen) {
   if (!was_there) return "new";
   if (!is_there) return "gone";
@@ -134,7 +128,7 @@ void AddDifferences(const GateReport& report, std::vector<Section>& sections) {
     const auto add_site = [&](const analysis::gate::SiteChange& change, bool has_risen) {
       const analysis::gate::SiteCount& site = change.candidate ? *change.candidate : *change.baseline;
       const std::string word = ChangeWord(change.baseline.has_value(), change.candidate.has_value(), has_risen);
-      section.table.rows.push_back({difference.benchmark, fmt::format("{} {}", word, site.kind), Place(site),
+      section.table.rows.push_back({difference.benchmark, fmt::format("{} {}", word, site.kind), SitePlace(site),
                                     site.function.value_or(kNone), site.api.empty() ? kNone : site.api,
                                     RangeText(RangeOf(change.baseline)), RangeText(RangeOf(change.candidate))});
     };
@@ -185,6 +179,11 @@ Answer OverallAnswer(const GateReport& report) {
 int64_t AnswerCount(const GateReport& report, Answer answer) {
   return std::count_if(report.verdicts.begin(), report.verdicts.end(),
                        [&](const GateVerdict& verdict) { return verdict.answer == answer; });
+}
+
+std::string SitePlace(const analysis::gate::SiteCount& site) {
+  if (!site.file) return site.native_symbol.value_or("unknown");
+  return site.line ? fmt::format("{}:{}", *site.file, *site.line) : *site.file;
 }
 
 std::string AnswersSentence(const GateReport& report) {

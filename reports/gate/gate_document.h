@@ -18,6 +18,9 @@ std::vector<Section> GateSections(const GateReport& report);
 // "Baseline aaaa0000: 2026-01-01 00:00:00 UTC, commit 0123456789ab of main, machine bench-1, NVIDIA H200."
 std::string RunSentence(const char* what, const GateRun& run);
 
+// The file and line, else the native symbol, else "unknown". As recorded: a display may obey it.
+std::string SitePlace(const analysis::gate::SiteCount& site);
+
 // "2 regressed, 1 improved, 29 pass".
 std::string AnswersSentence(const GateReport& report);
 

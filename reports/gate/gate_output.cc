@@ -18,9 +18,7 @@ std::string Lines(const GateReport& report, const std::string& benchmark) {
     for (const auto& change : difference.sites.risen) {
       if (!change.candidate) continue;
       const analysis::gate::SiteCount& site = *change.candidate;
-      const std::string place =
-          site.file ? fmt::format("{}:{}", *site.file, site.line.value_or(0)) : site.native_symbol.value_or("unknown");
-      lines += fmt::format("\n{}  {}  {}", XmlText(place), XmlText(site.kind), XmlText(site.api));
+      lines += fmt::format("\n{}  {}  {}", XmlText(SitePlace(site)), XmlText(site.kind), XmlText(site.api));
     }
     for (const auto& change : difference.kernels.risen) lines += "\n" + XmlText(change.name) + "  kernel";
   }
