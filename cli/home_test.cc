@@ -55,6 +55,20 @@ TEST_F(HomeTest, SpoolFoldersArePrivateAndDifferent) {
   EXPECT_FALSE(NewSpoolFolder(folder_.File("file"), kNow).ok());
 }
 
+TEST_F(HomeTest, AMachineKeepsItsRandomNameUnlessItIsLabelled) {
+  const std::string name = *MachineName(home_);
+  EXPECT_EQ(name.size(), 32u);
+  EXPECT_EQ(*MachineName(home_), name);
+  EXPECT_NE(*MachineName(folder_.File("other")), name);
+  setenv("STALLHOUND_MACHINE", "rack 7", 1);
+  EXPECT_EQ(*MachineName(home_), "rack 7");
+  unsetenv("STALLHOUND_MACHINE");
+  folder_.Write("home/machine", "by hand\n");
+  EXPECT_EQ(*MachineName(home_), "by hand");
+  folder_.Write("file", "x");
+  EXPECT_EQ(ExitCodeOf(MachineName(folder_.File("file")).status()), kExitEnvironment);
+}
+
 TEST_F(HomeTest, ListsNewestFirst) {
   EXPECT_TRUE(ListRecordings(home_)->empty());
   AddCapture("aaaa-1", 100);

@@ -1,5 +1,6 @@
 #include "cli/registry.h"
 
+#include "cli/commands/ab_command.h"
 #include "cli/commands/baseline_command.h"
 #include "cli/commands/bench_command.h"
 #include "cli/commands/captures_command.h"
@@ -36,6 +37,7 @@ void AddAllCommands(CommandRegistry& registry) {
   AddExportCommand(registry);
   AddPruneCommand(registry);
   AddBenchCommand(registry);
+  AddAbCommand(registry);
   AddConfigCommand(registry);
   AddCompletionCommand(registry);
 }

@@ -30,8 +30,8 @@ absl::Status WriteCaptureFile(CaptureReader& reader, const std::string& path, co
 // -journal beside it), DataLoss (damaged; Read: a value outside its enumeration). Leaves no file beside it.
 absl::StatusOr<std::unique_ptr<CaptureReader>> OpenCaptureFile(const std::string& path);
 
-// The checksum of its content that a capture states, in hex; equal contents have equal ones. Errors: as OpenCaptureFile;
-// DataLoss if it states none.
+// The checksum of its content that a capture states, in hex; equal contents have equal ones. Errors: as
+// OpenCaptureFile; DataLoss if it states none.
 absl::StatusOr<std::string> CaptureChecksum(const std::string& path);
 
 // True if the file starts as a SQLite database marked as a capture. False if it can't be read or

@@ -100,6 +100,18 @@ class CaptureFileTest : public ::testing::Test {
   MemoryCapture capture_;
 };
 
+TEST_F(CaptureFileTest, StatesAChecksumOfItsContent) {
+  for (const char* name : {"a.stallhound", "b.stallhound"}) ASSERT_TRUE(WriteCaptureFile(capture_, Path(name)).ok());
+  capture_.mutable_kernel().front().end_ns += 1;
+  ASSERT_TRUE(WriteCaptureFile(capture_, Path("c.stallhound")).ok());
+  const absl::StatusOr<std::string> checksum = CaptureChecksum(Path("a.stallhound"));
+  ASSERT_TRUE(checksum.ok()) << checksum.status();
+  EXPECT_EQ(checksum->size(), 16u);
+  EXPECT_EQ(*CaptureChecksum(Path("b.stallhound")), *checksum);
+  EXPECT_NE(*CaptureChecksum(Path("c.stallhound")), *checksum);
+  EXPECT_TRUE(absl::IsNotFound(CaptureChecksum(Path("none")).status()));
+}
+
 TEST_F(CaptureFileTest, KeepsEveryColumnOfEveryTable) {
   const std::string path = Path("a.stallhound");
   ASSERT_TRUE(WriteCaptureFile(capture_, path).ok());
