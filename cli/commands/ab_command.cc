@@ -96,12 +96,10 @@ void AddAbCommand(CommandRegistry& registry) {
           .details = kDetails,
       },
       [options](CommandContext& context) { return RunAbCommand(*options, context); });
-  command->add_option("baseline", options->baseline, "Path of the bench binary to compare with (BUILD_A)")
+  command->add_option("BUILD_A", options->baseline, "Path of the bench binary to compare with")
       ->required()
       ->type_name("");
-  command->add_option("candidate", options->candidate, "Path of the one that is judged (BUILD_B)")
-      ->required()
-      ->type_name("");
+  command->add_option("BUILD_B", options->candidate, "Path of the one that is judged")->required()->type_name("");
   command->add_option("--filter", options->filter, "Only benchmarks whose id matches, in place of bench.filter")
       ->type_name("REGEX");
   command->add_option("--rounds", options->rounds, "Fresh processes a side before any confirmation")
