@@ -64,7 +64,7 @@ TEST_F(BenchTest, MeasuresWhatTheConfigurationNames) {
   const SubprocessResult result = Run({"bench"});
   EXPECT_EQ(result.exit_code, 0) << result.err;
   EXPECT_THAT(result.out, HasSubstr("2 cases of suite 'bench', 2 rounds"));
-  EXPECT_THAT(result.out, HasSubstr("counts of 1 cases"));
+  EXPECT_THAT(result.out, HasSubstr("counts of 1 case"));
   EXPECT_THAT(result.out, HasSubstr("stallhound gate"));
   const std::vector<store::RunInfo> runs = Runs();
   ASSERT_EQ(runs.size(), 1u);
@@ -80,7 +80,7 @@ TEST_F(BenchTest, OptionsReplaceTheConfiguration) {
   Configure("rounds = 2");
   const SubprocessResult result = Run({"bench", "--rounds", "1", "--filter", "^layer/b", "--binary", SlowerBench()});
   EXPECT_EQ(result.exit_code, 0) << result.err;
-  EXPECT_THAT(result.out, HasSubstr("1 cases of suite 'bench', 1 rounds"));
+  EXPECT_THAT(result.out, HasSubstr("1 case of suite 'bench', 1 round in"));
   EXPECT_EQ(Runs().size(), 1u);
   EXPECT_EQ(Run({"bench", "--rounds", "0"}).exit_code, 2);
 }

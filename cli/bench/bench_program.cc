@@ -54,7 +54,7 @@ class ScratchFolder {
 std::vector<std::string> Arguments(const BenchProgram& program, const BenchPass& pass, const ScratchFolder& folder) {
   std::vector<std::string> argv = {
       program.binary,
-      "--benchmark_filter=" + program.filter,
+      "--benchmark_filter=" + FilterOfNames(program.filter),
       "--benchmark_out=" + folder.File("result.json"),
       "--benchmark_out_format=json",
       "--stallhound_samples=" + folder.File("samples.jsonl"),
@@ -106,6 +106,19 @@ absl::Status CheckBinary(const std::string& binary) {
 }
 
 }  // namespace
+
+std::string FilterOfNames(std::string_view filter_of_ids) {
+  std::string filter;
+  bool is_escaped = false, is_in_brackets = false;
+  for (const char c : filter_of_ids) {
+    const bool is_plain = !is_escaped && !is_in_brackets;
+    if (c == '$' && is_plain) filter += "(/iterations:1/manual_time)?";
+    filter += c;
+    is_in_brackets = is_in_brackets ? c != ']' : c == '[' && is_plain;
+    is_escaped = c == '\\' && is_plain;
+  }
+  return filter;
+}
 
 absl::StatusOr<BenchOutput> RunBench(const BenchProgram& program, const BenchPass& pass) {
   SH_RETURN_IF_ERROR(CheckBinary(program.binary));

@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 
 #include "cli/bench/bench_output.h"
 #include "cli/recording_options.h"
@@ -26,6 +27,10 @@ struct BenchPass {
   bool check = false;                        // results against fp64, before they are timed
   Variables variables;                       // of the process: the recorder's, or what keeps it away
 };
+
+// An expression of ids as one of the names that Google Benchmark searches, which go on behind the id: "forward$" finds
+// "a/forward/iterations:1/manual_time".
+std::string FilterOfNames(std::string_view filter_of_ids);
 
 // Runs the pass in a fresh process and reads what it left; that a case failed is a row, not an error. Its output is
 // kept back, its last lines are in the error. Errors: NotFound, PermissionDenied (no program); Cancelled (a signal

@@ -4,8 +4,8 @@
 
 #include <algorithm>
 #include <cstdint>
-#include <filesystem>
 #include <memory>
+#include <string_view>
 
 #include "base/status_macros.h"
 #include "base/units.h"
@@ -20,6 +20,11 @@ using store::BenchmarkResult;
 
 constexpr int kAppendTries = 6;  // each waits for the lock timeout
 constexpr size_t kUuidPrefixLength = 8;
+
+// "1 case", "12 cases".
+std::string Counted(int64_t count, std::string_view what) {
+  return fmt::format("{} {}{}", count, what, count == 1 ? "" : "s");
+}
 
 int64_t RoundCount(const store::RunRecord& run) {
   int64_t count = 0;
@@ -46,9 +51,10 @@ std::string CountProblems(const store::RunRecord& run) {
       CountIf(run, [](const BenchmarkResult& result) { return result.counts_complete == false; });
   std::string text;
   if (unsteady > 0) {
-    text += fmt::format("{} cases have too few steady iterations to be counted (bench.record-iterations)\n", unsteady);
+    text += fmt::format("{} with too few steady iterations to be counted (bench.record-iterations)\n",
+                        Counted(unsteady, "case"));
   }
-  if (incomplete > 0) text += fmt::format("{} cases lost records while they were counted\n", incomplete);
+  if (incomplete > 0) text += fmt::format("{} lost records while being counted\n", Counted(incomplete, "case"));
   return text;
 }
 
@@ -77,11 +83,11 @@ void PrintRun(const store::RunRecord& run, const std::string& home, Console& con
   const int64_t failed = CountIf(run, HasFailed);
   const int64_t counted = CountIf(run, [](const BenchmarkResult& result) { return !result.event_counts.empty(); });
   const auto case_count = static_cast<int64_t>(run.benchmarks.size());
-  console.Out(fmt::format("run {}{}: {} cases of suite '{}'{}, {} rounds in {}, counts of {} cases\n", run.info.uuid,
-                          run.info.status == store::RunStatus::kInterrupted ? " (interrupted)" : "", case_count,
-                          run.benchmarks.empty() ? "" : run.benchmarks.front().suite,
-                          failed > 0 ? fmt::format(" ({} failed)", failed) : "", RoundCount(run),
-                          FormatDuration(run.info.duration_ns.value_or(0)), counted));
+  console.Out(fmt::format("run {}{}: {} of suite '{}'{}, {} in {}, counts of {}\n", run.info.uuid,
+                          run.info.status == store::RunStatus::kInterrupted ? " (interrupted)" : "",
+                          Counted(case_count, "case"), run.benchmarks.empty() ? "" : run.benchmarks.front().suite,
+                          failed > 0 ? fmt::format(" ({} failed)", failed) : "", Counted(RoundCount(run), "round"),
+                          FormatDuration(run.info.duration_ns.value_or(0)), Counted(counted, "case")));
   console.Out(CountProblems(run));
   console.Out(fmt::format("kept in {}\n", HistoryPath(home)));
   for (const store::Capture& capture : run.info.captures) {

@@ -138,8 +138,7 @@ std::string FilterOf(std::span<const std::string> benchmarks) {
       text += c;
     }
   }
-  // Behind the id Google Benchmark prints how it was run.
-  return fmt::format("^({})(/iterations:1/manual_time)?$", absl::StrJoin(escaped, "|"));
+  return fmt::format("^({})$", absl::StrJoin(escaped, "|"));
 }
 
 }  // namespace stallhound::cli

@@ -47,7 +47,7 @@ absl::StatusOr<std::vector<analysis::gate::CaseRounds>> MeasureInterleaved(const
                                                                            std::span<const std::string> benchmarks,
                                                                            int64_t rounds_a_side, Console& console);
 
-// A regular expression that matches these ids and no others, as Google Benchmark searches it in the names it prints.
+// An extended regular expression that matches these ids and no others.
 std::string FilterOf(std::span<const std::string> benchmarks);
 
 }  // namespace stallhound::cli

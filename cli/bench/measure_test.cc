@@ -7,6 +7,7 @@
 #include <filesystem>
 #include <regex>
 
+#include "cli/bench/bench_program.h"
 #include "cli/bench/testing/fake_bench.h"
 #include "cli/exit_code.h"
 #include "cli/interrupt.h"
@@ -91,13 +92,14 @@ TEST_F(MeasureTest, RoundsAndARecordingPassAreOneRun) {
 
 TEST_F(MeasureTest, ProcessesGetTheFlagsOfTheContract) {
   MeasureRequest request = Request();
-  request.bench.filter = "a$|/iterations";
+  request.bench.filter = "a$|b";
   request.bench.min_time_ns = 50'000'000;
   request.bench.record_iterations = 25;
   ASSERT_TRUE(MeasureRun(request, console_.console()).ok());
   const std::vector<std::string> calls = fake_.Calls();
   ASSERT_EQ(calls.size(), 4u);
-  for (const std::string& call : calls) EXPECT_THAT(call, HasSubstr("--benchmark_filter=a$|/iterations"));
+  for (const std::string& call : calls)
+    EXPECT_THAT(call, HasSubstr("--benchmark_filter=a(/iterations:1/manual_time)?$|b"));
   EXPECT_THAT(calls[0], Not(HasSubstr("--stallhound_check")));
   EXPECT_THAT(calls[0], HasSubstr("--stallhound_min_time=50000000ns"));
   EXPECT_THAT(calls[1], HasSubstr("--stallhound_check=false"));
@@ -276,11 +278,21 @@ TEST_F(MeasureTest, ConfirmationMeasuresTheNamedCasesAlone) {
 TEST(FilterOfTest, MatchesTheseIdsAlone) {
   const std::vector<std::string> ids = {"layer/a.b", "sort/n(2)"};
   const std::regex filter(FilterOf(ids), std::regex::extended);
-  EXPECT_TRUE(std::regex_search("layer/a.b/iterations:1/manual_time", filter));
+  EXPECT_TRUE(std::regex_search("layer/a.b", filter));
   EXPECT_TRUE(std::regex_search("sort/n(2)", filter));
   EXPECT_FALSE(std::regex_search("layer/axb", filter));
   EXPECT_FALSE(std::regex_search("layer/a.b/more", filter));
   EXPECT_FALSE(std::regex_search("my/layer/a.b", filter));
+}
+
+TEST(FilterOfNamesTest, TheEndOfAnIdIsFoundInTheNameToo) {
+  EXPECT_EQ(FilterOfNames("^a.*b"), "^a.*b");
+  EXPECT_EQ(FilterOfNames(R"(a\$[$]\\$)"), R"(a\$[$]\\(/iterations:1/manual_time)?$)");
+  const std::regex filter(FilterOfNames("forward$|^b$"), std::regex::extended);
+  EXPECT_TRUE(std::regex_search("a/forward/iterations:1/manual_time", filter));
+  EXPECT_TRUE(std::regex_search("a/forward", filter));
+  EXPECT_TRUE(std::regex_search("b/iterations:1/manual_time", filter));
+  EXPECT_FALSE(std::regex_search("a/forward/more/iterations:1/manual_time", filter));
 }
 
 }  // namespace
