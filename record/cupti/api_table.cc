@@ -1,9 +1,14 @@
 #include "record/cupti/api_table.h"
 
 namespace stallhound::record {
-namespace {
 
 using capture::ApiClass;
+
+bool IsEventCall(ApiClass api_class) noexcept {
+  return api_class == ApiClass::kEventRecord || api_class == ApiClass::kStreamWaitEvent;
+}
+
+namespace {
 
 bool HasPrefix(std::string_view text, std::string_view prefix) { return text.substr(0, prefix.size()) == prefix; }
 
@@ -21,8 +26,6 @@ bool HasActivity(ApiClass api_class) {
     case ApiClass::kKernelLaunch:
     case ApiClass::kGraphLaunch:
     case ApiClass::kMemset:
-    case ApiClass::kEventRecord:
-    case ApiClass::kStreamWaitEvent:
     case ApiClass::kGraphInstantiate:
       return true;
     default:
@@ -30,10 +33,10 @@ bool HasActivity(ApiClass api_class) {
   }
 }
 
-// Calls whose sizes or results matter but that do not stall of themselves.
+// Calls whose parameters or results matter but that do not stall of themselves.
 bool HasCallbackOnly(ApiClass api_class) {
   return api_class == ApiClass::kQuery || api_class == ApiClass::kStreamOrderedAllocate ||
-         api_class == ApiClass::kStreamOrderedFree;
+         api_class == ApiClass::kStreamOrderedFree || IsEventCall(api_class);
 }
 
 }  // namespace

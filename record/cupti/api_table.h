@@ -20,7 +20,7 @@ struct ApiEntry {
   capture::ApiClass api_class = capture::ApiClass::kOther;
   CallRole role = CallRole::kOrdinary;
   bool is_per_thread_stream = false;
-  bool has_callback = false;  // recorded in its callbacks, in every mode
+  bool has_callback = false;  // recorded in its callbacks, in every mode (event calls: not in light)
   bool has_stack = false;     // with a stack
   bool has_activity = false;  // recorded by CUPTI's activity record, in default mode
 };
@@ -45,6 +45,9 @@ class ApiTable {
   ApiEntry entries_[2][kMaxId];
   uint32_t counts_[2] = {};
 };
+
+// cudaEventRecord, cudaStreamWaitEvent and their like: what orders the work of streams.
+bool IsEventCall(capture::ApiClass api_class) noexcept;
 
 // The entry for a call of that name. `name` is kept.
 ApiEntry MakeApiEntry(const char* name) noexcept;

@@ -100,6 +100,9 @@ TEST(ApiTableTest, EntriesSayWhatToDo) {
   const ApiEntry query = MakeApiEntry("cuEventQuery");
   EXPECT_TRUE(query.has_callback);
   EXPECT_FALSE(query.has_stack);
+  const ApiEntry event = MakeApiEntry("cudaEventRecord_ptsz_v7000");
+  EXPECT_TRUE(event.has_callback) << "its activity record does not name the event";
+  EXPECT_FALSE(event.has_stack || event.has_activity);
   const ApiEntry copy = MakeApiEntry("cuMemcpyHtoDAsync_v2_ptsz");
   EXPECT_TRUE(copy.has_stack) << "one end may be pageable";
   const ApiEntry other = MakeApiEntry("cudaGetDevice_v3020");
@@ -128,6 +131,18 @@ TEST(CallParametersTest, OffsetsAreThoseOfTheHeaders) {
   EXPECT_PARAMETER("cudaEventQuery", event, cudaEventQuery_v3020_params, event);
   EXPECT_PARAMETER("cuStreamSynchronize", stream, cuStreamSynchronize_params, hStream);
   EXPECT_PARAMETER("cuEventSynchronize", event, cuEventSynchronize_params, hEvent);
+  EXPECT_PARAMETER("cudaEventRecord", event, cudaEventRecord_v3020_params, event);
+  EXPECT_PARAMETER("cudaEventRecord", stream, cudaEventRecord_v3020_params, stream);
+  EXPECT_PARAMETER("cudaEventRecordWithFlags", event, cudaEventRecordWithFlags_v11010_params, event);
+  EXPECT_PARAMETER("cudaEventRecordWithFlags", stream, cudaEventRecordWithFlags_v11010_params, stream);
+  EXPECT_PARAMETER("cuEventRecord", event, cuEventRecord_params, hEvent);
+  EXPECT_PARAMETER("cuEventRecord", stream, cuEventRecord_params, hStream);
+  EXPECT_PARAMETER("cuEventRecordWithFlags", event, cuEventRecordWithFlags_params, hEvent);
+  EXPECT_PARAMETER("cuEventRecordWithFlags", stream, cuEventRecordWithFlags_params, hStream);
+  EXPECT_PARAMETER("cudaStreamWaitEvent", event, cudaStreamWaitEvent_v3020_params, event);
+  EXPECT_PARAMETER("cudaStreamWaitEvent", stream, cudaStreamWaitEvent_v3020_params, stream);
+  EXPECT_PARAMETER("cuStreamWaitEvent", event, cuStreamWaitEvent_params, hEvent);
+  EXPECT_PARAMETER("cuStreamWaitEvent", stream, cuStreamWaitEvent_params, hStream);
   EXPECT_PARAMETER("cudaMemcpy", bytes, cudaMemcpy_v3020_params, count);
   EXPECT_PARAMETER("cudaMemcpyAsync", bytes, cudaMemcpyAsync_v3020_params, count);
   EXPECT_PARAMETER("cudaMemcpyAsync", stream, cudaMemcpyAsync_v3020_params, stream);

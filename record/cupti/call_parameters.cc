@@ -11,6 +11,9 @@ using capture::spool::kNone64;
 
 constexpr CallParameters Sync(std::string_view name) { return {.name = name, .stream = 0}; }
 constexpr CallParameters Event(std::string_view name) { return {.name = name, .event = 0}; }
+constexpr CallParameters EventOnStream(std::string_view name, int8_t event, int8_t stream) {
+  return {.name = name, .stream = stream, .event = event};
+}
 constexpr CallParameters Copy(std::string_view name, int8_t bytes, int8_t stream = -1) {
   return {.name = name, .stream = stream, .bytes = bytes};
 }
@@ -36,6 +39,12 @@ constexpr CallParameters kCalls[] = {
     Event("cudaEventQuery"),
     Event("cuEventSynchronize"),
     Event("cuEventQuery"),
+    EventOnStream("cudaEventRecord", 0, 8),
+    EventOnStream("cudaEventRecordWithFlags", 0, 8),
+    EventOnStream("cuEventRecord", 0, 8),
+    EventOnStream("cuEventRecordWithFlags", 0, 8),
+    EventOnStream("cudaStreamWaitEvent", 8, 0),
+    EventOnStream("cuStreamWaitEvent", 8, 0),
     Copy("cudaMemcpy", 16),
     Copy("cudaMemcpyAsync", 16, 32),
     Copy("cudaMemcpyToSymbol", 16),

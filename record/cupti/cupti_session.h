@@ -90,7 +90,7 @@ class CuptiSession {
   std::atomic<uint64_t> buffer_events_{0};
   uint64_t last_buffer_events_ = 0;
   uint64_t last_lent_bytes_ = 0;
-  uint64_t last_sync_count_ = 0;
+  uint64_t last_evidence_count_ = 0;
   int64_t last_alive_ns_ = 0;
   int64_t last_dropped_check_ns_ = 0;
 };

@@ -76,6 +76,13 @@ class SessionTest : public testing::Test {
     cudaStreamSynchronize_v3020_params params{reinterpret_cast<cudaStream_t>(42)};
     fake_->Call(kRuntimeDomain, kSyncCall, &params, 0, correlation);
   }
+  // A sync that waits for work of 1 ms.
+  void BlockingSync(uint32_t correlation) {
+    cudaStreamSynchronize_v3020_params params{reinterpret_cast<cudaStream_t>(42)};
+    fake_->Enter(kRuntimeDomain, kSyncCall, &params, correlation);
+    g_now_ns += 1'000'000;
+    fake_->Exit(kRuntimeDomain, kSyncCall, &params, 0, correlation);
+  }
 
   std::string folder_;
   AllocateFunction allocate_ = nullptr;
@@ -93,13 +100,6 @@ void ExpectOtherRecords(const SpoolRecords& records) {
   EXPECT_EQ(copies[0]->target_kind, 1);
   EXPECT_EQ(copies[0]->is_async, 1);
   EXPECT_EQ(records.Of<MemsetRecord>(RecordType::kMemset).size(), 1u);
-  const auto syncs = records.Of<SyncRecord>(RecordType::kSync);
-  ASSERT_EQ(syncs.size(), 1u);
-  EXPECT_EQ(syncs[0]->type, 3u);
-  EXPECT_EQ(syncs[0]->event_id, kNone32);
-  const auto events = records.Of<CudaEventRecord>(RecordType::kCudaEvent);
-  ASSERT_EQ(events.size(), 1u);
-  EXPECT_EQ(events[0]->event_sync_id, records.header().cupti_version >= 26 ? 1003u : kNone64);
   EXPECT_EQ(records.Of<OverheadRecord>(RecordType::kOverhead).size(), 1u);
   EXPECT_EQ(records.Of<StreamRecord>(RecordType::kStream).size(), 1u);
   EXPECT_EQ(records.Of<ContextRecord>(RecordType::kContext).size(), 1u);
@@ -123,8 +123,8 @@ TEST_P(EveryVersion, RecordsWhatCuptiDelivers) {
   ASSERT_TRUE(fake_->Emit(RawKernel(layout, "add_one", 11, now + 60, now + 70)));
   ASSERT_TRUE(fake_->Emit(RawCopy(layout, 12, now + 80, now + 90, 4096)));
   ASSERT_TRUE(fake_->Emit(RawMemset(layout, 13, now + 91, now + 92)));
-  ASSERT_TRUE(fake_->Emit(RawSync(layout, 3, 14, now + 1, now + 100)));
-  ASSERT_TRUE(fake_->Emit(RawCudaEvent(layout, 15, 3)));
+  EXPECT_FALSE(fake_->Emit(RawSync(layout, 3, 14, now + 1, now + 100)));
+  EXPECT_FALSE(fake_->Emit(RawCudaEvent(layout, 15, 3)));
   ASSERT_TRUE(fake_->Emit(RawOverhead(layout, 1 << 16, now, now + 4)));
   session_->Tick();
   const SpoolRecords records = Finish();
@@ -153,6 +153,23 @@ TEST_P(EveryVersion, RecordsWhatCuptiDelivers) {
   EXPECT_STREQ(records.header().cupti_path, "/x/libcupti.so");
   EXPECT_EQ(records.header().layout.kernel.bytes, layout.kernel.bytes);
   for (const LossSlot& slot : records.header().losses) EXPECT_EQ(slot.count.load(), 0u);
+}
+
+TEST_P(EveryVersion, FullModeRecordsSyncsAndEventsToo) {
+  Start(GetParam(), Mode::kFull);
+  const ActivityLayout& layout = fake_->layout();
+  const int64_t now = RawNowNs();
+  ASSERT_TRUE(fake_->Emit(RawSync(layout, 3, 14, now + 1, now + 100)));
+  ASSERT_TRUE(fake_->Emit(RawCudaEvent(layout, 15, 3)));
+  session_->Tick();
+  const SpoolRecords records = Finish();
+  const auto syncs = records.Of<SyncRecord>(RecordType::kSync);
+  ASSERT_EQ(syncs.size(), 1u);
+  EXPECT_EQ(syncs[0]->type, 3u);
+  EXPECT_EQ(syncs[0]->event_id, kNone32);
+  const auto events = records.Of<CudaEventRecord>(RecordType::kCudaEvent);
+  ASSERT_EQ(events.size(), 1u);
+  EXPECT_EQ(events[0]->event_sync_id, records.header().cupti_version >= 26 ? 1003u : kNone64);
 }
 
 TEST_P(EveryVersion, ClockAndBuffersComeBeforeAnyKind) {
@@ -194,7 +211,7 @@ TEST_F(SessionTest, OldCuptiHasHostCallsOnly) {
 TEST_F(SessionTest, ModesEnableWhatTheyPromise) {
   Start(130001, Mode::kLight);
   EXPECT_TRUE(fake_->IsEnabled(CUPTI_ACTIVITY_KIND_MEMCPY));
-  EXPECT_TRUE(fake_->IsEnabled(CUPTI_ACTIVITY_KIND_SYNCHRONIZATION));
+  EXPECT_FALSE(fake_->IsEnabled(CUPTI_ACTIVITY_KIND_SYNCHRONIZATION)) << "it makes launches slower";
   EXPECT_TRUE(fake_->IsEnabled(CUPTI_ACTIVITY_KIND_OVERHEAD));
   EXPECT_FALSE(fake_->IsEnabled(CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL));
   EXPECT_FALSE(fake_->IsCallEnabled(kRuntimeDomain, kLaunchCall));
@@ -205,6 +222,7 @@ TEST_F(SessionTest, ModesEnableWhatTheyPromise) {
   Start(130001, Mode::kDefault);
   EXPECT_TRUE(fake_->IsEnabled(CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL));
   EXPECT_FALSE(fake_->IsEnabled(CUPTI_ACTIVITY_KIND_KERNEL)) << "it serialises kernels";
+  EXPECT_FALSE(fake_->IsEnabled(CUPTI_ACTIVITY_KIND_SYNCHRONIZATION));
   EXPECT_FALSE(fake_->IsEnabled(CUPTI_ACTIVITY_KIND_RUNTIME));
   EXPECT_TRUE(fake_->IsCallEnabled(kRuntimeDomain, kLaunchCall));
   EXPECT_TRUE(fake_->IsCallEnabled(kDriverDomain, CUPTI_DRIVER_TRACE_CBID_cuLaunchKernel));
@@ -216,6 +234,7 @@ TEST_F(SessionTest, ModesEnableWhatTheyPromise) {
   Start(130001, Mode::kFull);
   EXPECT_TRUE(fake_->IsCallEnabled(kRuntimeDomain, CUPTI_RUNTIME_TRACE_CBID_cudaGetDevice_v3020));
   EXPECT_TRUE(fake_->IsEnabled(CUPTI_ACTIVITY_KIND_DRIVER));
+  EXPECT_TRUE(fake_->IsEnabled(CUPTI_ACTIVITY_KIND_SYNCHRONIZATION));
 }
 
 TEST_F(SessionTest, FullModeRecordsNoCallTwice) {
@@ -428,8 +447,8 @@ TEST_F(SessionTest, TakenOverBuffersAreNoticedWithinASecond) {
   g_now_ns = 1'000'000'000;
   const auto step = [&](uint32_t i) {
     g_now_ns += 100'000'000;
-    Sync(i);
-    fake_->Emit(RawSync(layout, 3, i, g_now_ns, g_now_ns));
+    BlockingSync(i);
+    fake_->Emit(RawKernel(layout, "k", i, g_now_ns - 900'000, g_now_ns));
     session_->Tick();
   };
   for (uint32_t i = 1; i <= 30; ++i) step(i);
@@ -443,6 +462,52 @@ TEST_F(SessionTest, TakenOverBuffersAreNoticedWithinASecond) {
   EXPECT_LE(slot.first_ns.load(), taken_ns + 100'000'000);
 }
 
+// An idle GPU leaves no records, however often the program asks it.
+TEST_F(SessionTest, SyncsThatDoNotBlockAreNoSignOfATakeover) {
+  Start(130001);
+  g_now_ns = 1'000'000'000;
+  for (uint32_t i = 1; i <= 30; ++i) {
+    g_now_ns += 100'000'000;
+    Sync(i);
+    session_->Tick();
+  }
+  EXPECT_TRUE(session_->is_active());
+}
+
+TEST_F(SessionTest, InLightModeCopiesAloneTellOfATakeover) {
+  Start(130001, Mode::kLight);
+  g_now_ns = 1'000'000'000;
+  const auto step = [&](uint64_t bytes, uint32_t i) {
+    g_now_ns += 100'000'000;
+    BlockingSync(2 * i);
+    cudaMemcpyAsync_v3020_params params{nullptr, nullptr, bytes, cudaMemcpyHostToDevice, nullptr};
+    fake_->Call(kRuntimeDomain, CUPTI_RUNTIME_TRACE_CBID_cudaMemcpyAsync_v3020, &params, 0, 2 * i + 1);
+    session_->Tick();
+  };
+  for (uint32_t i = 1; i <= 30; ++i) step(0, i);
+  EXPECT_TRUE(session_->is_active()) << "kernels are not recorded, and nothing was copied";
+  for (uint32_t i = 31; i <= 60; ++i) step(8, i);
+  EXPECT_EQ(Loss(LossCounter::kGpuSideLost), 1u);
+}
+
+TEST_F(SessionTest, EventCallsAreRecordedWithTheirHandles) {
+  for (const Mode mode : {Mode::kLight, Mode::kDefault}) {
+    Start(130001, mode);
+    cudaEventRecord_v3020_params record{reinterpret_cast<cudaEvent_t>(77), reinterpret_cast<cudaStream_t>(42)};
+    fake_->Call(kRuntimeDomain, CUPTI_RUNTIME_TRACE_CBID_cudaEventRecord_v3020, &record, 0, 1);
+    cudaStreamWaitEvent_v3020_params wait{reinterpret_cast<cudaStream_t>(43), reinterpret_cast<cudaEvent_t>(77), 0};
+    fake_->Call(kRuntimeDomain, CUPTI_RUNTIME_TRACE_CBID_cudaStreamWaitEvent_v3020, &wait, 0, 2);
+    const SpoolRecords records = Finish();
+    const auto calls = records.Of<HostCallRecord>(RecordType::kHostCall);
+    ASSERT_EQ(calls.size(), mode == Mode::kLight ? 0u : 2u);
+    for (const HostCallRecord* call : calls) {
+      EXPECT_EQ(call->event_handle, 77u);
+      EXPECT_NE(call->stream_id, capture::spool::kNone32);
+    }
+    session_.reset();
+  }
+}
+
 TEST_F(SessionTest, BuffersThatOnlyGrowAreNoTakeover) {
   Start(130001);
   const ActivityLayout& layout = fake_->layout();
@@ -450,12 +515,12 @@ TEST_F(SessionTest, BuffersThatOnlyGrowAreNoTakeover) {
   session_->Tick();
   fake_->is_holding = true;
   g_now_ns = RawNowNs();
-  // A GPU-bound loop: the flush returns nothing, because the buffer holds work in flight, but syncs land in it.
+  // A GPU-bound loop: the flush returns nothing, because the buffer holds work in flight, but kernels land in it.
   for (uint32_t i = 0; i < 40; ++i) {
     g_now_ns += 100'000'000;
-    Sync(i);
-    Sync(i + 100);
-    fake_->Emit(RawSync(layout, 3, i, g_now_ns, g_now_ns));
+    BlockingSync(i);
+    BlockingSync(i + 100);
+    fake_->Emit(RawKernel(layout, "k", i, g_now_ns - 900'000, g_now_ns));
     session_->Tick();
   }
   EXPECT_TRUE(session_->is_active());

@@ -28,6 +28,7 @@ const std::map<uint32_t, const char*> kRuntimeNames = {
     SH_RUNTIME(cudaEventSynchronize_v3020),
     SH_RUNTIME(cudaEventQuery_v3020),
     SH_RUNTIME(cudaEventRecord_v3020),
+    SH_RUNTIME(cudaStreamWaitEvent_v3020),
     SH_RUNTIME(cudaLaunchKernel_v7000),
     SH_RUNTIME(cudaLaunchKernelExC_v11060),
     SH_RUNTIME(cudaGraphLaunch_v10000),

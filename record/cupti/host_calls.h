@@ -40,16 +40,17 @@ class HostCalls {
       : writer_(writer), table_(table), hooks_(hooks), names_(writer) {}
 
   // Before the first callback. `counts_launches`: launches come here, because this CUPTI has no activity record for
-  // selected calls.
-  void Configure(const CuptiApi& api, bool counts_launches) noexcept;
+  // selected calls. `records_kernels`: so that a sync that blocked leaves traces.
+  void Configure(const CuptiApi& api, bool counts_launches, bool records_kernels) noexcept;
 
   void SetRecording(bool recording) noexcept;
 
   // The API callback.
   void OnCall(ApiTable::Layer layer, uint32_t cbid, const CUpti_CallbackData& data) noexcept;
 
-  // Stream, event and device syncs that returned success while recording: CUPTI makes a record of each.
-  uint64_t sync_count() const noexcept { return sync_count_.load(std::memory_order_relaxed); }
+  // Calls of which, or of what they waited for, CUPTI must have made activity records: copies, and syncs that blocked
+  // (kSurelyBlockedNs). Only those that returned success while recording.
+  uint64_t evidence_count() const noexcept { return evidence_count_.load(std::memory_order_relaxed); }
   ApiNames& names() noexcept { return names_; }
   CaptureTimes& capture_times() noexcept { return capture_times_; }
   void ForgetAfterFork() noexcept { capture_times_.ForgetAfterFork(); }
@@ -64,6 +65,7 @@ class HostCalls {
   bool IsWorthWriting(ThreadCalls& calls, const ApiEntry& entry, capture::spool::HostCallRecord& record,
                       uint64_t handle) noexcept;
   void Count(const ApiEntry& entry, const capture::spool::HostCallRecord& record) noexcept;
+  bool LeavesRecords(const ApiEntry& entry, const capture::spool::HostCallRecord& record) noexcept;
   uint32_t StreamId(const ApiEntry& entry, const CUpti_CallbackData& data, const void* stream) noexcept;
   uint32_t TakeStack() noexcept { return hooks_.take_stack == nullptr ? 0 : hooks_.take_stack(hooks_.context); }
 
@@ -74,10 +76,11 @@ class HostCalls {
   CaptureTimes capture_times_;
   CuptiApi api_;
   bool counts_launches_ = false;
+  bool records_kernels_ = false;
   std::atomic<bool> recording_{false};
   // Grows when recording starts or stops: calls entered before are forgotten.
   std::atomic<uint32_t> epoch_{0};
-  std::atomic<uint64_t> sync_count_{0};
+  std::atomic<uint64_t> evidence_count_{0};
 };
 
 }  // namespace stallhound::record
