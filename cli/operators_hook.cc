@@ -24,6 +24,7 @@ bool IsPython(const std::string& program) {
 
 // The words of a script's first line, "/usr/bin/env [-S]" left out, before the script's own; else `argv` as it is.
 std::vector<std::string> WithInterpreter(const std::vector<std::string>& argv) {
+  if (IsPython(argv[0])) return argv;  // be it a script that finds the right one
   const absl::StatusOr<std::string> content = ReadFile(FindInPath(argv[0]).value_or(argv[0]));
   if (!content.ok() || content->substr(0, 2) != "#!") return argv;
   const std::string line = content->substr(2, content->find('\n') - 2);

@@ -66,8 +66,8 @@ class OperatorsTest(unittest.TestCase):
     # The hook alone ------------------------------------------------------------------------------------------------
 
     def test_the_program_sees_no_trace_of_its_folder(self):
-        code = "import sys; print([p for p in sys.path if 'startup' in p], 'torch' in sys.modules, 'threading' in sys.modules)"
-        self.assertEqual(self.with_hook(code), "[] False False")
+        code = "import sys; print([p for p in sys.path if 'startup' in p], 'torch' in sys.modules)"
+        self.assertEqual(self.with_hook(code), "[] False")
 
     def test_another_sitecustomize_runs_in_its_place(self):
         self.write("other/sitecustomize.py", "value = 7")
@@ -94,7 +94,7 @@ class OperatorsTest(unittest.TestCase):
     def test_on_after_the_import_for_operators_and_nodes_only(self):
         self.assertEqual(
             self.with_hook("import torch; print(torch.log)", [FAKE_TORCH]),
-            "[('MainThread', 'enable', 'NVTX', ['backward', 'function'])]",
+            "[('main', 'enable', 'NVTX', ['backward', 'function'])]",
         )
 
     def test_the_loader_is_what_it_was(self):
@@ -103,10 +103,10 @@ class OperatorsTest(unittest.TestCase):
 
     def test_threads_have_ranges_from_start_to_end(self):
         code = (
-            "import torch, threading; t = threading.Thread(target=lambda: None, name='worker'); t.start(); t.join(); "
-            "print([entry[:3] for entry in torch.log if entry[0] == 'worker'])"
+            "import torch, threading; t = threading.Thread(target=lambda: None); t.start(); t.join(); "
+            "print([entry[:3] for entry in torch.log if entry[0] == 'other'])"
         )
-        self.assertEqual(self.with_hook(code, [FAKE_TORCH]), "[('worker', 'enable', 'NVTX'), ('worker', 'disable', 'NVTX')]")
+        self.assertEqual(self.with_hook(code, [FAKE_TORCH]), "[('other', 'enable', 'NVTX'), ('other', 'disable', 'NVTX')]")
 
     def test_a_profiler_of_the_program_takes_over(self):
         code = (

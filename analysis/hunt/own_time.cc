@@ -26,8 +26,7 @@ bool SubmitsWork(ApiClass api_class) {
 
 }  // namespace
 
-OwnTime::OwnTime(const capture::CaptureReader& reader, const MeasuredSpans& spans)
-    : reader_(reader), spans_(spans), is_known_(!reader.info().mode.empty()) {}
+OwnTime::OwnTime(const capture::CaptureReader& reader, const MeasuredSpans& spans) : reader_(reader), spans_(spans) {}
 
 capture::TableSet OwnTime::WantedCosts() { return capture::Tables({Table::kEnvironment, Table::kOverhead}); }
 capture::TableSet OwnTime::WantedCalls() { return capture::Tables({Table::kHostCall}); }
@@ -41,7 +40,7 @@ absl::Status OwnTime::On(const capture::EnvironmentBatch& batch) {
 }
 
 absl::Status OwnTime::On(const capture::OverheadBatch& batch) {
-  for (size_t i = 0; i < batch.size && is_known_; ++i) {
+  for (size_t i = 0; i < batch.size && is_known(); ++i) {
     if (!batch.thread_id[i] || !IsOwn(batch.kind[i])) continue;
     threads_[*batch.thread_id[i]].overhead.Add(batch.start_ns[i], batch.end_ns[i]);
     if (spans_.Find(batch.process_id[i], batch.start_ns[i])) total_ns_ += batch.end_ns[i] - batch.start_ns[i];
@@ -50,7 +49,7 @@ absl::Status OwnTime::On(const capture::OverheadBatch& batch) {
 }
 
 absl::Status OwnTime::On(const capture::HostCallBatch& batch) {
-  for (size_t i = 0; i < batch.size && is_known_; ++i) {
+  for (size_t i = 0; i < batch.size && is_known(); ++i) {
     const bool is_measured = spans_.Find(batch.process_id[i], batch.start_ns[i]).has_value();
     if (is_measured && !batch.is_nested[i] && SubmitsWork(batch.api_class[i])) total_ns_ += kOwnLaunchNs;
     // Calls with a stack were seen in a callback at their entry, and in one at their return.

@@ -33,8 +33,8 @@ class OwnTime : public capture::CaptureVisitor {
   // Once, after the reads.
   void Finish();
 
-  // False for other tools' recordings: their cost is not known.
-  bool is_known() const { return is_known_; }
+  // False for recordings without the recorder's own counters, as other tools' are: their cost is not known.
+  bool is_known() const { return !callback_ns_.empty(); }
   // In the measured spans, over all threads.
   int64_t total_ns() const { return total_ns_; }
   // On one thread, launches left out.
@@ -49,7 +49,6 @@ class OwnTime : public capture::CaptureVisitor {
 
   const capture::CaptureReader& reader_;
   const MeasuredSpans& spans_;
-  bool is_known_;
   absl::flat_hash_map<uint32_t, int64_t> callback_ns_;  // by process: mean of a callback
   absl::flat_hash_map<uint32_t, Thread> threads_;
   int64_t total_ns_ = 0;

@@ -217,6 +217,25 @@ TEST_F(CaptureFileTest, ATruncatedFileIsAnErrorNeverACrash) {
   }
 }
 
+TEST_F(CaptureFileTest, ColumnsThatAnOlderFileLacksAreUnknown) {
+  const std::string path = Path("a.stallhound");
+  ASSERT_TRUE(WriteCaptureFile(capture_, path).ok());
+  {
+    auto connection = OpenSqlite(path, SQLITE_OPEN_READWRITE);
+    for (const char* sql :
+         {"DROP VIEW v_range", "ALTER TABLE range DROP COLUMN sequence", "ALTER TABLE range DROP COLUMN stack_id"}) {
+      ASSERT_TRUE(ExecuteSql(connection->get(), sql).ok()) << sql;
+    }
+  }
+  for (RangeRow& row : capture_.mutable_range()) {
+    row.sequence.reset();
+    row.stack_id.reset();
+  }
+  auto reader = OpenCaptureFile(path);
+  ASSERT_TRUE(reader.ok()) << reader.status();
+  EXPECT_EQ(DumpOf(**reader), DumpOf(capture_));
+}
+
 TEST_F(CaptureFileTest, AStringOutsideTheTableIsDataLoss) {
   const std::string path = Path("a.stallhound");
   ASSERT_TRUE(WriteCaptureFile(capture_, path).ok());

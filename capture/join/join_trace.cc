@@ -300,6 +300,7 @@ class JoinedReader : public CaptureReader {
   void FillInfo() {
     info_ = trace_->info();
     info_.uuid = host_->info().uuid;
+    info_.mode.clear();  // what it says of calls and GPU work would not hold
     info_.format = "spool+" + trace_->info().format;
     info_.producer = host_->info().producer + ", " + trace_->info().producer;
     info_.epoch_ns = host_->info().epoch_ns;

@@ -162,7 +162,7 @@ TEST(JoinTrace, InfoSaysWhatIsKnownAndWhere) {
   const CaptureInfo& info = (*joined)->info();
   EXPECT_EQ(info.uuid, "host");
   EXPECT_EQ(info.format, "spool+kineto");
-  EXPECT_EQ(info.mode, "") << "what the profiler's recording costs is unknown";
+  EXPECT_EQ(info.mode, "") << "what it says of calls is not ours";
   EXPECT_EQ(info.end_ns, 10'000);
   EXPECT_TRUE(info.recorded.test(static_cast<size_t>(Table::kKernel)));
   EXPECT_THAT(info.notes, Contains(HasSubstr("outside of that time they are unknown")));

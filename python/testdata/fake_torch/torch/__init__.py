@@ -11,17 +11,21 @@ _active = threading.local()
 log = []  # what was enabled and disabled, by thread
 
 
+def _thread():
+    return "main" if threading.get_ident() == threading.main_thread().ident else "other"
+
+
 def _enable_profiler(config, activities, scopes=()):
     if getattr(_active, "profiler", None):
         raise RuntimeError("Profiler is already enabled on this thread.")
     if config == "refused":
         raise ValueError(config)
     _active.profiler = config
-    log.append((threading.current_thread().name, "enable", config, sorted(scopes)))
+    log.append((_thread(), "enable", config, sorted(scopes)))
 
 
 def _disable_profiler():
-    log.append((threading.current_thread().name, "disable", _active.profiler))
+    log.append((_thread(), "disable", _active.profiler))
     _active.profiler = None
 
 
@@ -34,7 +38,7 @@ def operator(name, sequence=None):
 
 
 def _mark(text):
-    log.append((threading.current_thread().name, "mark", text))
+    log.append((_thread(), "mark", text))
     _nvtx_library.push(text.encode())
     _nvtx_library.pop()
 
