@@ -54,8 +54,9 @@ class CommandLineTest : public ::testing::Test {
 };
 
 TEST_F(CommandLineTest, HelpOfEveryCommandHasExamples) {
-  for (const char* command : {"ab", "baseline", "bench", "captures", "completion", "config", "counts", "doctor", "env",
-                              "explain", "export", "gate", "hunt", "import", "prune", "query", "report", "runs"}) {
+  for (const char* command :
+       {"ab", "baseline", "bench", "captures", "completion", "config", "counts", "doctor", "env", "explain", "export",
+        "gate", "hunt", "import", "nightly", "prune", "query", "report", "runs"}) {
     const SubprocessResult result = Run({command, "--help"});
     EXPECT_EQ(result.exit_code, 0) << command;
     EXPECT_EQ(result.err, "") << command;

@@ -14,6 +14,7 @@
 #include "cli/commands/gate_command.h"
 #include "cli/commands/hunt_command.h"
 #include "cli/commands/import_command.h"
+#include "cli/commands/nightly_command.h"
 #include "cli/commands/prune_command.h"
 #include "cli/commands/query_command.h"
 #include "cli/commands/report_command.h"
@@ -29,6 +30,7 @@ void AddAllCommands(CommandRegistry& registry) {
   AddCountsCommand(registry);
   AddQueryCommand(registry);
   AddCapturesCommand(registry);
+  AddNightlyCommand(registry);
   AddGateCommand(registry);
   AddReportCommand(registry);
   AddRunsCommand(registry);

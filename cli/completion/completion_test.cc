@@ -139,7 +139,8 @@ TEST_F(CompletionTest, Fish) {
 TEST_F(CompletionTest, Zsh) {
   if (!HasShell("zsh")) GTEST_SKIP() << "there is no zsh on this machine";
   const std::string stubs =
-      "compdef() { print -r -- compdef $@ }; _describe() { print -rl -- $subcommands }; _normal() { print normal $words "
+      "compdef() { print -r -- compdef $@ }; _describe() { print -rl -- $subcommands }; _normal() { print normal "
+      "$words "
       "}\n"
       "_arguments() { print -rl -- \"$@\"; state=$next }\n";
   const auto zsh = [&](const std::string& state, const std::string& words) {

@@ -29,7 +29,7 @@ std::string Formatted(const ReportOptions& options, const reports::GateReport& r
 
 }  // namespace
 
-absl::StatusOr<int> GateRuns(const GateRequest& request, store::History& history, Console& console) {
+absl::StatusOr<reports::GateReport> JudgeStoredRuns(const GateRequest& request, store::History& history) {
   SH_ASSIGN_OR_RETURN(const store::RunRecord run, history.ReadRun(request.run_uuid));
   SH_ASSIGN_OR_RETURN(const store::RunRecord baseline, history.ReadRun(request.baseline_uuid));
   const int64_t now_ns = SystemClock().RealtimeNs();
@@ -49,10 +49,14 @@ absl::StatusOr<int> GateRuns(const GateRequest& request, store::History& history
   report.verdicts = GateVerdictsOf(judged.judgement);
   report.differences = GateDifferencesOf(judged.differences);
   report.notes = judged.notes;
-  const int exit_code = ExitCodeOf(report, request.is_strict);
-  report.exit_code = exit_code;
+  report.exit_code = ExitCodeOf(report, request.is_strict);
+  return report;
+}
+
+absl::StatusOr<int> GateRuns(const GateRequest& request, store::History& history, Console& console) {
+  SH_ASSIGN_OR_RETURN(const reports::GateReport report, JudgeStoredRuns(request, history));
   SH_RETURN_IF_ERROR(WriteReport(request.report, Formatted(request.report, report, console), false, console));
-  return exit_code;
+  return *report.exit_code;
 }
 
 }  // namespace stallhound::cli

@@ -11,6 +11,7 @@
 #include "cli/console.h"
 #include "cli/gate/judge_run.h"
 #include "cli/report_format.h"
+#include "reports/gate/gate_report.h"
 #include "store/history.h"
 
 namespace stallhound::cli {
@@ -25,8 +26,12 @@ struct GateRequest {
   ReportOptions report;          // text, markdown, json or junit
 };
 
-// Judges, keeps the judgement in the history, writes the report. Returns 1 if something regressed, 5 if strict and
-// something is suspect or inconclusive, else 0. Errors: as JudgeRun and those of the history and of the output.
+// Judges and keeps the judgement in the history. The report's exit code is 1 if something regressed, 5 if strict and
+// something is suspect or inconclusive, else 0. GateRequest::report is not used. Errors: as JudgeRun and those of the
+// history.
+absl::StatusOr<reports::GateReport> JudgeStoredRuns(const GateRequest& request, store::History& history);
+
+// The same, and writes the report. Returns its exit code. Errors: also those of the output.
 absl::StatusOr<int> GateRuns(const GateRequest& request, store::History& history, Console& console);
 
 }  // namespace stallhound::cli

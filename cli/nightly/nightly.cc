@@ -1,0 +1,163 @@
+#include "cli/nightly/nightly.h"
+
+#include <absl/strings/str_cat.h>
+#include <absl/time/time.h>
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <memory>
+#include <optional>
+#include <utility>
+
+#include "base/clock.h"
+#include "base/file.h"
+#include "base/status_macros.h"
+#include "cli/bench/keep_run.h"
+#include "cli/exit_code.h"
+#include "cli/gate/gate_runs.h"
+#include "cli/gate/run_report_values.h"
+#include "cli/home.h"
+#include "cli/interrupt.h"
+#include "cli/nightly/kept_builds.h"
+#include "reports/gate/gate_document.h"
+#include "reports/gate/gate_output.h"
+#include "reports/run/run_output.h"
+#include "store/history.h"
+
+namespace stallhound::cli {
+namespace {
+
+using reports::GateReport;
+
+struct Verdict {
+  std::string text;
+  int exit_code = kExitFine;
+};
+
+class Nightly {
+ public:
+  Nightly(const NightlyRequest& request, const NightlyMeasure& measure, Console& console)
+      : request_(request), measure_(measure), home_(request.measure.home), console_(console) {}
+
+  absl::StatusOr<int> Run() {
+    SH_RETURN_IF_ERROR(CheckHistory(home_, console_));
+    SH_ASSIGN_OR_RETURN(build_, KeepBuild(home_, request_.measure.bench.binary));
+    SH_ASSIGN_OR_RETURN(const store::RunRecord measured, measure_.run(MeasureOf(build_), console_));
+    SH_RETURN_IF_ERROR(KeepRun(home_, measured));
+    SH_RETURN_IF_ERROR(AddRun(build_, measured.info.uuid));
+    PrintRun(measured, home_, console_);
+    SH_RETURN_IF_ERROR(CheckInterrupt());
+    SH_ASSIGN_OR_RETURN(history_, store::OpenHistory(HistoryPath(home_), {}));
+    SH_ASSIGN_OR_RETURN(const store::RunRecord run, history_->ReadRun(measured.info.uuid));
+    SH_ASSIGN_OR_RETURN(const Verdict verdict, Decide(run));
+    SH_ASSIGN_OR_RETURN(const std::string path, WriteReports(run));
+    console_.Out(fmt::format("report: {}\nverdict: {}\n", path, verdict.text));
+    return verdict.exit_code;
+  }
+
+ private:
+  MeasureRequest MeasureOf(const KeptBuild& build) const {
+    MeasureRequest measure = request_.measure;
+    measure.bench.binary = build.binary;
+    return measure;
+  }
+
+  absl::StatusOr<Verdict> Decide(const store::RunRecord& run) {
+    const absl::StatusOr<store::Baseline> baseline = history_->FindBaseline(request_.gate.baseline);
+    if (absl::IsNotFound(baseline.status())) return BecomeBaseline(run);
+    SH_RETURN_IF_ERROR(baseline.status());
+    return Judge(baseline->run_uuid, run.info.uuid);
+  }
+
+  absl::StatusOr<Verdict> BecomeBaseline(const store::RunRecord& run) {
+    const std::string& name = request_.gate.baseline;
+    const int64_t failed_count = std::count_if(run.benchmarks.begin(), run.benchmarks.end(), [](const auto& result) {
+      return result.outcome == store::BenchmarkOutcome::kFailed;
+    });
+    if (failed_count > 0) {
+      return Verdict{
+          fmt::format("none: there is no baseline '{}', and this run cannot become it: {} of {} cases failed", name,
+                      failed_count, run.benchmarks.size()),
+          kExitData};
+    }
+    SH_RETURN_IF_ERROR(history_->SetBaseline(
+        {name, run.info.uuid, SystemClock().RealtimeNs(), "the first run of stallhound nightly"}));
+    return Verdict{fmt::format("none: there was no baseline '{0}'; this run is now '{0}'", name), kExitFine};
+  }
+
+  absl::StatusOr<Verdict> Judge(const std::string& baseline_uuid, const std::string& run_uuid) {
+    GateRequest gate;
+    gate.run_uuid = run_uuid;
+    gate.baseline_uuid = baseline_uuid;
+    gate.config = request_.gate;
+    gate.is_strict = request_.is_strict;
+    std::vector<std::string> notes;
+    absl::Status confirmed;
+    if (const std::optional<KeptBuild> kept = BuildToConfirmWith(baseline_uuid, notes)) {
+      gate.confirm = [&, kept](std::span<const std::string> benchmarks, int64_t rounds_a_side) {
+        auto rounds = measure_.interleaved(MeasureOf(*kept), MeasureOf(build_), benchmarks, rounds_a_side, console_);
+        confirmed = rounds.status();
+        return rounds;
+      };
+    }
+    absl::StatusOr<GateReport> report = JudgeStoredRuns(gate, *history_);
+    SH_RETURN_IF_ERROR(CheckInterrupt());
+    if (!confirmed.ok()) {
+      // What was measured before is still worth its verdicts.
+      notes.push_back(fmt::format("Changes of time were not confirmed: {}", std::string(confirmed.message())));
+      gate.confirm = nullptr;
+      report = JudgeStoredRuns(gate, *history_);
+    }
+    SH_RETURN_IF_ERROR(report.status());
+    report->notes.insert(report->notes.begin(), notes.begin(), notes.end());
+    gate_ = *std::move(report);
+    return Verdict{fmt::format("{}: {}", AnswerName(OverallAnswer(*gate_)), AnswersSentence(*gate_)),
+                   *gate_->exit_code};
+  }
+
+  // nullopt: there is nothing to confirm with; a note says why.
+  std::optional<KeptBuild> BuildToConfirmWith(const std::string& baseline_uuid, std::vector<std::string>& notes) const {
+    absl::StatusOr<std::optional<KeptBuild>> kept = FindBuildOfRun(home_, baseline_uuid);
+    std::string why;
+    if (!kept.ok()) {
+      why = std::string(kept.status().message());
+    } else if (!kept->has_value()) {
+      why = fmt::format("the baseline's program is not kept in {}/builds", home_);
+    } else if ((*kept)->folder == build_.folder) {
+      why = "both runs were measured with the same program, so that none is the code's";
+    } else {
+      return *std::move(kept);
+    }
+    notes.push_back(fmt::format("Changes of time are not confirmed: {}", why));
+    return std::nullopt;
+  }
+
+  absl::StatusOr<std::string> WriteReports(const store::RunRecord& run) {
+    reports::RunReport report = RunReportOf(run);
+    report.gate = gate_;
+    const absl::Time time = absl::FromUnixNanos(SystemClock().RealtimeNs());
+    const std::string folder =
+        absl::StrCat(home_, "/nightly/", absl::FormatTime("%Y-%m-%dT%H%M%SZ", time, absl::UTCTimeZone()));
+    SH_RETURN_IF_ERROR(MakeFolders(folder));
+    SH_RETURN_IF_ERROR(WriteFileAtomically(folder + "/report.json", reports::RunJson(report)));
+    if (gate_) SH_RETURN_IF_ERROR(WriteFileAtomically(folder + "/gate.json", reports::GateJson(*gate_)));
+    SH_RETURN_IF_ERROR(WriteFileAtomically(folder + "/report.html", reports::RunHtml(report)));
+    return folder + "/report.html";
+  }
+
+  const NightlyRequest& request_;
+  const NightlyMeasure& measure_;
+  const std::string& home_;
+  Console& console_;
+  KeptBuild build_;
+  std::unique_ptr<store::History> history_;
+  std::optional<GateReport> gate_;  // nullopt: there was no baseline
+};
+
+}  // namespace
+
+absl::StatusOr<int> RunNightly(const NightlyRequest& request, const NightlyMeasure& measure, Console& console) {
+  return Nightly(request, measure, console).Run();
+}
+
+}  // namespace stallhound::cli

@@ -1,0 +1,188 @@
+#include "cli/nightly/nightly.h"
+
+#include <fmt/format.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <nlohmann/json.hpp>
+
+#include "base/file.h"
+#include "base/testing/temp_dir.h"
+#include "cli/exit_code.h"
+#include "cli/home.h"
+#include "cli/nightly/kept_builds.h"
+#include "cli/testing/captured_console.h"
+#include "store/history.h"
+
+namespace stallhound::cli {
+namespace {
+
+using ::testing::EndsWith;
+using ::testing::HasSubstr;
+
+constexpr char kCase[] = "layer/optimized/fp32/8x8/forward";
+constexpr int64_t kRounds = 8;
+
+// Rounds around `time_ns`, no two alike.
+int64_t RoundTime(int64_t time_ns, int64_t round) { return time_ns + round; }
+
+store::RunRecord MakeRun(int64_t number, int64_t time_ns) {
+  store::RunRecord run;
+  run.info.uuid = fmt::format("{:032x}", number);
+  run.info.machine = "m";
+  run.info.producer = "test";
+  run.info.started_at_ns = number;
+  store::BenchmarkResult& result = run.benchmarks.emplace_back();
+  result.suite = "s";
+  result.name = kCase;
+  store::Point& point = result.points.emplace_back();
+  point.metric = {"cpu_time_ns", "ns", store::MetricKind::kTime, store::Better::kLower, false};
+  point.sample_count = kRounds;
+  point.median = static_cast<double>(time_ns);
+  for (int64_t round = 0; round < kRounds; ++round) {
+    point.samples.push_back({round, RoundTime(time_ns, round), std::nullopt});
+  }
+  return run;
+}
+
+class NightlyTest : public ::testing::Test {
+ protected:
+  NightlyTest() {
+    request_.measure.home = folder_.File("home");
+    request_.measure.bench.binary = folder_.Write("bench", "first", 0755);
+    measure_.run = [this](const MeasureRequest& request, Console&) -> absl::StatusOr<store::RunRecord> {
+      measured_ = *ReadFile(request.bench.binary);
+      return next_;
+    };
+    measure_.interleaved = [this](const MeasureRequest& baseline, const MeasureRequest& candidate,
+                                  std::span<const std::string> benchmarks, int64_t rounds_a_side,
+                                  Console&) -> absl::StatusOr<std::vector<analysis::gate::CaseRounds>> {
+      interleaved_ = *ReadFile(baseline.bench.binary) + " " + *ReadFile(candidate.bench.binary);
+      if (!interleaved_status_.ok()) return interleaved_status_;
+      std::vector<analysis::gate::CaseRounds> cases;
+      for (const std::string& id : benchmarks) {
+        analysis::gate::CaseRounds& one = cases.emplace_back();
+        one.benchmark_id = id;
+        for (int64_t round = 0; round < rounds_a_side; ++round) {
+          one.baseline.push_back({static_cast<double>(RoundTime(1'000'000, round)), std::nullopt});
+          one.candidate.push_back({static_cast<double>(RoundTime(1'100'000, round)), std::nullopt});
+        }
+      }
+      return cases;
+    };
+  }
+
+  int Run(int64_t number, int64_t time_ns) {
+    next_ = MakeRun(number, time_ns);
+    return RunNext();
+  }
+
+  int RunNext() {
+    CapturedConsole captured;
+    const absl::StatusOr<int> code = RunNightly(request_, measure_, captured.console());
+    EXPECT_TRUE(code.ok()) << code.status();
+    out_ = captured.out();
+    const size_t path = out_.find("report: ");
+    if (path != std::string::npos) {
+      const std::filesystem::path html = out_.substr(path + 8, out_.find('\n', path) - path - 8);
+      EXPECT_THAT(ReadFile(html).value(), HasSubstr("</html>"));
+      run_json_ = nlohmann::json::parse(ReadFile(html.parent_path() / "report.json").value());
+      const absl::StatusOr<std::string> gate = ReadFile(html.parent_path() / "gate.json");
+      gate_json_ = gate.ok() ? nlohmann::json::parse(*gate) : nlohmann::json();
+      std::filesystem::remove_all(html.parent_path());
+    }
+    return code.value_or(-1);
+  }
+
+  std::string BaselineUuid() {
+    auto history = store::OpenHistory(HistoryPath(request_.measure.home), {});
+    const absl::StatusOr<store::Baseline> baseline = (*history)->FindBaseline("main");
+    return baseline.ok() ? baseline->run_uuid : "";
+  }
+
+  stallhound::testing::TempDir folder_;
+  NightlyRequest request_;
+  NightlyMeasure measure_;
+  absl::Status interleaved_status_;
+  store::RunRecord next_;
+  std::string measured_;     // what the measured program holds
+  std::string interleaved_;  // of both, if they were measured in turns
+  std::string out_;
+  nlohmann::json run_json_;
+  nlohmann::json gate_json_;  // null: there is none
+};
+
+TEST_F(NightlyTest, TheFirstRunBecomesTheBaseline) {
+  EXPECT_EQ(Run(1, 1'000'000), kExitFine);
+  EXPECT_EQ(measured_, "first");
+  EXPECT_THAT(out_, EndsWith("report.html\nverdict: none: there was no baseline 'main'; this run is now 'main'\n"));
+  EXPECT_EQ(BaselineUuid(), next_.info.uuid);
+  EXPECT_EQ(run_json_["run"]["uuid"], next_.info.uuid);
+  EXPECT_TRUE(run_json_["gate"].is_null());
+  EXPECT_TRUE(gate_json_.is_null());
+  EXPECT_EQ(Run(2, 1'000'000), kExitFine);
+  EXPECT_THAT(out_, HasSubstr("verdict: pass: 1 pass"));
+  EXPECT_NE(BaselineUuid(), next_.info.uuid);
+}
+
+TEST_F(NightlyTest, ARunWithAFailedCaseDoesNotBecomeTheBaseline) {
+  next_ = MakeRun(1, 1'000'000);
+  next_.benchmarks[0].outcome = store::BenchmarkOutcome::kFailed;
+  next_.benchmarks[0].message = "y is wrong";
+  next_.benchmarks[0].points.clear();
+  EXPECT_EQ(RunNext(), kExitData);
+  EXPECT_THAT(out_, HasSubstr("this run cannot become it: 1 of 1 cases failed"));
+  EXPECT_EQ(BaselineUuid(), "");
+}
+
+TEST_F(NightlyTest, TheSameProgramIsNotMeasuredAgain) {
+  Run(1, 1'000'000);
+  EXPECT_EQ(Run(2, 1'100'000), kExitFine);
+  EXPECT_EQ(interleaved_, "");
+  EXPECT_THAT(out_, HasSubstr("verdict: suspect: 1 suspect"));
+  EXPECT_THAT(gate_json_.dump(), HasSubstr("both runs were measured with the same program"));
+  request_.is_strict = true;
+  EXPECT_EQ(Run(3, 1'100'000), kExitInconclusive);
+}
+
+TEST_F(NightlyTest, AnotherProgramIsConfirmedBesideTheKeptOne) {
+  Run(1, 1'000'000);
+  folder_.Write("bench", "second", 0755);
+  EXPECT_EQ(Run(2, 1'100'000), kExitRegression);
+  EXPECT_EQ(interleaved_, "first second");
+  EXPECT_THAT(out_, HasSubstr("verdict: regressed: 1 regressed"));
+  EXPECT_EQ(gate_json_["exit_code"], kExitRegression);
+  EXPECT_EQ(run_json_["gate"]["answer"], "regressed");
+}
+
+TEST_F(NightlyTest, WithoutTheBaselinesProgramAChangeStaysSuspect) {
+  Run(1, 1'000'000);
+  folder_.Write("bench", "second", 0755);
+  ASSERT_TRUE(RemoveBuild(ListBuilds(request_.measure.home)[0]).ok());
+  EXPECT_EQ(Run(2, 1'100'000), kExitFine);
+  EXPECT_EQ(interleaved_, "");
+  EXPECT_THAT(out_, HasSubstr("verdict: suspect: 1 suspect"));
+  EXPECT_THAT(gate_json_.dump(), HasSubstr("the baseline's program is not kept"));
+}
+
+TEST_F(NightlyTest, AConfirmationThatFailsLeavesTheRestOfTheVerdicts) {
+  Run(1, 1'000'000);
+  folder_.Write("bench", "second", 0755);
+  interleaved_status_ = absl::DataLossError("round 3 crashed");
+  EXPECT_EQ(Run(2, 1'100'000), kExitFine);
+  EXPECT_THAT(out_, HasSubstr("verdict: suspect: 1 suspect"));
+  EXPECT_THAT(gate_json_.dump(), HasSubstr("Changes of time were not confirmed: round 3 crashed"));
+}
+
+TEST_F(NightlyTest, ErrorsOfMeasuringAreItsOwn) {
+  measure_.run = [](const MeasureRequest&, Console&) -> absl::StatusOr<store::RunRecord> {
+    return absl::DeadlineExceededError("too slow");
+  };
+  CapturedConsole captured;
+  EXPECT_EQ(RunNightly(request_, measure_, captured.console()).status(), absl::DeadlineExceededError("too slow"));
+  EXPECT_EQ(captured.out(), "");
+}
+
+}  // namespace
+}  // namespace stallhound::cli
