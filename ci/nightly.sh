@@ -1,13 +1,14 @@
 #!/usr/bin/env bash
-# The main job: builds, records the example programs and reports on them. With a GPU all examples run; without one those
-# that need NVTX alone do, and recordings made on a GPU (examples/recorded) stand for the others.
+# The main job: builds, records the example programs and reports on them, measures the benchmarks of stallhound.toml and
+# judges them against the baseline. With a GPU all examples and benchmarks run; without one those examples that need NVTX
+# alone do, recordings made on a GPU (examples/recorded) stand for the others, and benchmarks run on the CPU.
 source "$(dirname "$0")/common.sh"
 
 ci/setup.sh
 say "building"
 tarball=$(ci/package.sh)
 stallhound=${tarball%.tar.gz}/bin/stallhound
-bazel_build build //examples/... </dev/null
+bazel_build build //examples/... //bench </dev/null
 bin=$(bazel info bazel-bin 2>/dev/null)
 
 reports="$PWD/.stallhound/nightly/$(date -u +%Y-%m-%dT%H%M%SZ)"
@@ -56,6 +57,14 @@ fi
 code=0
 python3 ci/nightly_report.py "$reports" "$device" || code=$?
 cat "$reports/index.md"
-say "report: $reports/index.html"
+say "examples: $reports/index.html"
 has_gpu || say "With a GPU the CUDA, PyTorch, JAX and CuPy examples would run too, and their sync points, stalls and idle times would be those of this machine."
+
+# Last, because it ends with the report's path and the gate's verdict.
+if [[ -z "$(tag_filters)" ]]; then
+  say "measuring"
+  "$stallhound" nightly </dev/null || code=$?
+else
+  say "no benchmarks: they need nvcc and LibTorch, which this machine lacks"
+fi
 exit "$code"
