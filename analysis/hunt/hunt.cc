@@ -232,6 +232,22 @@ void AddRankDelays(const RankDelayInputs& inputs, HuntReport& report) {
   }
 }
 
+absl::Status ReadQueueFull(capture::CaptureReader& reader, SyncPointFinder& finder) {
+  QueueFullReader queue_full;
+  SH_RETURN_IF_ERROR(reader.Read(capture::Tables({capture::Table::kOverhead}), queue_full));
+  finder.AddQueueFull(queue_full.rows());
+  return absl::OkStatus();
+}
+
+void AddLosses(std::vector<LossSummary> losses, HuntReport& report) {
+  report.losses = std::move(losses);
+  report.counts_complete = report.sync_point_count.has_value();
+  for (const LossSummary& loss : report.losses) {
+    report.counts_complete = report.counts_complete && !loss.affects_counts;
+    report.costs_complete = report.costs_complete && !loss.affects_costs;
+  }
+}
+
 }  // namespace
 
 absl::StatusOr<HuntReport> Hunt(capture::CaptureReader& reader, const HuntOptions& options) {
@@ -258,9 +274,7 @@ absl::StatusOr<HuntReport> Hunt(capture::CaptureReader& reader, const HuntOption
   TeeVisitor points_and_model(finder, model, ModelBuilder::WantedCalls());
   TeeVisitor calls(points_and_model, own, OwnTime::WantedCalls());
   if (has_kernels && Has(reader, capture::Table::kOverhead)) {
-    QueueFullReader queue_full;
-    SH_RETURN_IF_ERROR(reader.Read(capture::Tables({capture::Table::kOverhead}), queue_full));
-    finder.AddQueueFull(queue_full.rows());
+    SH_RETURN_IF_ERROR(ReadQueueFull(reader, finder));
     report.back_pressure.emplace();
   }
   SH_RETURN_IF_ERROR(reader.Read(capture::Tables({capture::Table::kHostCall, capture::Table::kCopy}), calls));
@@ -288,12 +302,7 @@ absl::StatusOr<HuntReport> Hunt(capture::CaptureReader& reader, const HuntOption
   SortSites(report);
   Explain(report.sites);
 
-  report.counts_complete = report.sync_point_count.has_value();
-  report.losses = directory.Losses(occurrences);
-  for (const LossSummary& loss : report.losses) {
-    report.counts_complete = report.counts_complete && !loss.affects_counts;
-    report.costs_complete = report.costs_complete && !loss.affects_costs;
-  }
+  AddLosses(directory.Losses(occurrences), report);
   if (has_kernels) AddRecorder(own, side.stalls, site_of_point, report);
   if (report.device_idle && report.device_idle->total_ns > 0) {
     report.notes.push_back(DeviceIdleNote(*report.device_idle));
