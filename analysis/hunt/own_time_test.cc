@@ -19,7 +19,7 @@ class OwnTimeTest : public ::testing::Test {
       capture::EnvironmentRow row;
       row.process_id = 0;
       row.key = program_.capture().Intern("recorder.callback_ns");
-      row.value = program_.capture().Intern("2000");
+      row.value = program_.capture().Intern(callback_ns_);
       program_.capture().Add(row);
     }
     const uint32_t stack = program_.PythonStack({{"train.py", 10}});
@@ -37,6 +37,7 @@ class OwnTimeTest : public ::testing::Test {
   }
 
   bool has_counters_ = true;
+  std::string callback_ns_ = "2000";
   HuntedProgram program_;
 };
 
@@ -79,6 +80,12 @@ TEST_F(OwnTimeTest, NoPartBecomesNegative) {
   EXPECT_EQ(cost.idle_return_ns, 5 * kUs);
   EXPECT_EQ(cost.idle_ns, (5 + 0 + 9) * kUs - 750);
   EXPECT_EQ(program_.report().recorder->idle_ns, kUs + 750);
+}
+
+TEST_F(OwnTimeTest, AMeanThatTheFirstCallbacksMadeLargeIsBounded) {
+  callback_ns_ = "70967";
+  Record(200);
+  EXPECT_EQ(program_.HuntUs().idle_host_ns, (86 - 5) * kUs);
 }
 
 TEST_F(OwnTimeTest, OnlyMeasuredTimeIsSummed) {
