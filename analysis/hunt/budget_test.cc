@@ -32,7 +32,8 @@ class BudgetTest : public ::testing::Test {
     hunt_.recoverable_all_ns = 50'000;
     hunt_.device_idle.emplace();
     for (const Site& site : hunt_.sites) {
-      counts_.sites.push_back({site.kind, site.apis, site.innermost_user, site.native_symbol, site.count});
+      counts_.sites.push_back(
+          {site.kind, site.apis, site.innermost_user, site.native_symbol, site.forward, site.count});
     }
     counts_.spans = {Step(0), Step(1)};
   }
