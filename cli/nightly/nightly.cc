@@ -41,7 +41,14 @@ class Nightly {
 
   absl::StatusOr<int> Run() {
     SH_RETURN_IF_ERROR(CheckHistory(home_, console_));
-    SH_ASSIGN_OR_RETURN(build_, KeepBuild(home_, request_.measure.bench.binary));
+    absl::StatusOr<KeptBuild> build = KeepBuild(home_, request_.measure.bench.binary);
+    if (absl::IsNotFound(build.status())) {
+      return absl::NotFoundError(
+          fmt::format("measuring with '{}': there is no such program; build it, or name another with bench.binary in "
+                      "stallhound.toml",
+                      request_.measure.bench.binary));
+    }
+    SH_ASSIGN_OR_RETURN(build_, std::move(build));
     SH_ASSIGN_OR_RETURN(const store::RunRecord measured, measure_.run(MeasureOf(build_), console_));
     SH_RETURN_IF_ERROR(KeepRun(home_, measured));
     SH_RETURN_IF_ERROR(AddRun(build_, measured.info.uuid));

@@ -175,6 +175,14 @@ TEST_F(NightlyTest, AConfirmationThatFailsLeavesTheRestOfTheVerdicts) {
   EXPECT_THAT(gate_json_.dump(), HasSubstr("Changes of time were not confirmed: round 3 crashed"));
 }
 
+TEST_F(NightlyTest, AProgramThatIsNotThereIsNamedWithWhatToDo) {
+  request_.measure.bench.binary = folder_.File("none");
+  CapturedConsole captured;
+  const absl::Status status = RunNightly(request_, measure_, captured.console()).status();
+  EXPECT_EQ(status.code(), absl::StatusCode::kNotFound);
+  EXPECT_THAT(std::string(status.message()), HasSubstr(folder_.File("none") + "': there is no such program; build it"));
+}
+
 TEST_F(NightlyTest, ErrorsOfMeasuringAreItsOwn) {
   measure_.run = [](const MeasureRequest&, Console&) -> absl::StatusOr<store::RunRecord> {
     return absl::DeadlineExceededError("too slow");
