@@ -131,18 +131,6 @@ TEST(CallParametersTest, OffsetsAreThoseOfTheHeaders) {
   EXPECT_PARAMETER("cudaEventQuery", event, cudaEventQuery_v3020_params, event);
   EXPECT_PARAMETER("cuStreamSynchronize", stream, cuStreamSynchronize_params, hStream);
   EXPECT_PARAMETER("cuEventSynchronize", event, cuEventSynchronize_params, hEvent);
-  EXPECT_PARAMETER("cudaEventRecord", event, cudaEventRecord_v3020_params, event);
-  EXPECT_PARAMETER("cudaEventRecord", stream, cudaEventRecord_v3020_params, stream);
-  EXPECT_PARAMETER("cudaEventRecordWithFlags", event, cudaEventRecordWithFlags_v11010_params, event);
-  EXPECT_PARAMETER("cudaEventRecordWithFlags", stream, cudaEventRecordWithFlags_v11010_params, stream);
-  EXPECT_PARAMETER("cuEventRecord", event, cuEventRecord_params, hEvent);
-  EXPECT_PARAMETER("cuEventRecord", stream, cuEventRecord_params, hStream);
-  EXPECT_PARAMETER("cuEventRecordWithFlags", event, cuEventRecordWithFlags_params, hEvent);
-  EXPECT_PARAMETER("cuEventRecordWithFlags", stream, cuEventRecordWithFlags_params, hStream);
-  EXPECT_PARAMETER("cudaStreamWaitEvent", event, cudaStreamWaitEvent_v3020_params, event);
-  EXPECT_PARAMETER("cudaStreamWaitEvent", stream, cudaStreamWaitEvent_v3020_params, stream);
-  EXPECT_PARAMETER("cuStreamWaitEvent", event, cuStreamWaitEvent_params, hEvent);
-  EXPECT_PARAMETER("cuStreamWaitEvent", stream, cuStreamWaitEvent_params, hStream);
   EXPECT_PARAMETER("cudaMemcpy", bytes, cudaMemcpy_v3020_params, count);
   EXPECT_PARAMETER("cudaMemcpyAsync", bytes, cudaMemcpyAsync_v3020_params, count);
   EXPECT_PARAMETER("cudaMemcpyAsync", stream, cudaMemcpyAsync_v3020_params, stream);
@@ -188,6 +176,21 @@ TEST(CallParametersTest, OffsetsAreThoseOfTheHeaders) {
   EXPECT_PARAMETER("cuMemCreate", bytes, cuMemCreate_params, size);
   EXPECT_PARAMETER("cuMemMap", bytes, cuMemMap_params, size);
   EXPECT_PARAMETER("cuMemUnmap", bytes, cuMemUnmap_params, size);
+}
+
+TEST(CallParametersTest, OffsetsOfEventCallsAreThoseOfTheHeaders) {
+  EXPECT_PARAMETER("cudaEventRecord", event, cudaEventRecord_v3020_params, event);
+  EXPECT_PARAMETER("cudaEventRecord", stream, cudaEventRecord_v3020_params, stream);
+  EXPECT_PARAMETER("cudaEventRecordWithFlags", event, cudaEventRecordWithFlags_v11010_params, event);
+  EXPECT_PARAMETER("cudaEventRecordWithFlags", stream, cudaEventRecordWithFlags_v11010_params, stream);
+  EXPECT_PARAMETER("cuEventRecord", event, cuEventRecord_params, hEvent);
+  EXPECT_PARAMETER("cuEventRecord", stream, cuEventRecord_params, hStream);
+  EXPECT_PARAMETER("cuEventRecordWithFlags", event, cuEventRecordWithFlags_params, hEvent);
+  EXPECT_PARAMETER("cuEventRecordWithFlags", stream, cuEventRecordWithFlags_params, hStream);
+  EXPECT_PARAMETER("cudaStreamWaitEvent", event, cudaStreamWaitEvent_v3020_params, event);
+  EXPECT_PARAMETER("cudaStreamWaitEvent", stream, cudaStreamWaitEvent_v3020_params, stream);
+  EXPECT_PARAMETER("cuStreamWaitEvent", event, cuStreamWaitEvent_params, hEvent);
+  EXPECT_PARAMETER("cuStreamWaitEvent", stream, cuStreamWaitEvent_params, hStream);
 }
 
 TEST(CallParametersTest, ReadsAllocations) {
