@@ -38,12 +38,17 @@ TEST(SarifTest, SitesOverTheBudgetAreErrorsAndOthersNotes) {
   EXPECT_EQ(place["artifactLocation"]["uri"], "training/loop.py");
   EXPECT_EQ(place["artifactLocation"]["uriBaseId"], "SRCROOT");
   EXPECT_EQ(place["region"]["startLine"], 87);
-  EXPECT_EQ(results[1]["level"], "note") << "a backward's wait, at its forward line";
-  EXPECT_EQ(results[1]["locations"][0]["physicalLocation"]["artifactLocation"]["uri"], "training/loss.py");
   EXPECT_EQ(results[2]["level"], "note");
   EXPECT_EQ(results[2]["ruleId"], "allocator");
   EXPECT_EQ(results[2]["locations"][0]["logicalLocations"][0]["fullyQualifiedName"],
             "c10::cuda::CUDACachingAllocator::Native::DeviceCachingAllocator::malloc");
+}
+
+TEST(SarifTest, ABackwardIsAtTheLineOfItsOperator) {
+  const json result = RunOf(OrdinaryHunt())["results"][1];
+  EXPECT_EQ(result["locations"][0]["physicalLocation"]["artifactLocation"]["uri"], "training/loss.py");
+  EXPECT_EQ(result["locations"][0]["physicalLocation"]["region"]["startLine"], 41);
+  EXPECT_NE(std::string(result["message"]["text"]).find("in its backward, IndexBackward0"), std::string::npos);
 }
 
 TEST(SarifTest, EveryResultHasARuleWhateverTheNames) {
