@@ -26,6 +26,7 @@ std::string LineWith(const std::string& text, const std::string& piece) {
 
 analysis::HuntReport ReportOfPlaces(const std::vector<std::string>& files) {
   analysis::HuntReport report = OrdinaryHunt();
+  report.recorder.reset();  // its sentence has the words of a column
   const analysis::Site site = report.sites[0];
   report.sites.clear();
   for (const std::string& file : files) {
