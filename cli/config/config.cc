@@ -20,17 +20,33 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr char kFileName[] = "stallhound.toml";
+constexpr uintmax_t kMostBytes = 1 << 20;
 
-std::optional<std::string> RegexProblem(const std::string& pattern) {
-  regex_t regex;
-  const int code = regcomp(&regex, pattern.c_str(), REG_EXTENDED | REG_NOSUB);
-  if (code == 0) {
-    regfree(&regex);
-    return std::nullopt;
+absl::Status Unreadable(const fs::path& path, std::string_view cause) {
+  return absl::InvalidArgumentError(fmt::format("reading the configuration '{}': {}", path.string(), cause));
+}
+
+// NotFound: there is nothing of that name.
+absl::StatusOr<std::string> ReadConfigFile(const fs::path& path) {
+  std::error_code error;
+  const fs::file_status link = fs::symlink_status(path, error);
+  if (link.type() == fs::file_type::not_found) return absl::NotFoundError("");
+  const fs::file_status status = fs::status(path, error);
+  if (status.type() == fs::file_type::not_found) return Unreadable(path, "it is a link to what is not there");
+  if (error) return Unreadable(path, error.message());
+  if (status.type() != fs::file_type::regular) return Unreadable(path, "it is no regular file");
+  const uintmax_t size_bytes = fs::file_size(path, error);
+  if (!error && size_bytes > kMostBytes) {
+    return Unreadable(path, fmt::format("its {} are more than a configuration can be ({})", FormatBytes(size_bytes),
+                                        FormatBytes(kMostBytes)));
   }
-  char message[256];
-  regerror(code, &regex, message, sizeof message);
-  return std::string(message);
+  absl::StatusOr<std::string> text = ReadFile(path);
+  // A file that is there but can't be read is not passed over: others would be judged by its defaults.
+  if (!text.ok()) {
+    return absl::Status(text.status().code(), fmt::format("reading the configuration '{}': {}", path.string(),
+                                                          std::string(text.status().message())));
+  }
+  return text;
 }
 
 class ConfigParser {
@@ -135,6 +151,18 @@ class ConfigParser {
 
 }  // namespace
 
+std::optional<std::string> RegexProblem(const std::string& pattern) {
+  regex_t regex;
+  const int code = regcomp(&regex, pattern.c_str(), REG_EXTENDED | REG_NOSUB);
+  if (code == 0) {
+    regfree(&regex);
+    return std::nullopt;
+  }
+  char message[256];
+  regerror(code, &regex, message, sizeof message);
+  return std::string(message);
+}
+
 absl::StatusOr<Config> ParseConfig(std::string_view text, const std::string& path) {
   return ConfigParser(path).Parse(text);
 }
@@ -145,13 +173,9 @@ absl::StatusOr<Config> LoadConfig() {
   if (error) return absl::NotFoundError(fmt::format("finding the working folder: {}", error.message()));
   for (fs::path folder = working_folder;; folder = folder.parent_path()) {
     const fs::path path = folder / kFileName;
-    const absl::StatusOr<std::string> text = ReadFile(path);
+    const absl::StatusOr<std::string> text = ReadConfigFile(path);
     if (text.ok()) return ParseConfig(*text, path);
-    // A file that is there but can't be read is not passed over: others would be judged by its defaults.
-    if (!absl::IsNotFound(text.status())) {
-      return absl::Status(text.status().code(), fmt::format("reading the configuration '{}': {}", path.string(),
-                                                            std::string(text.status().message())));
-    }
+    if (!absl::IsNotFound(text.status())) return text.status();
     if (folder == folder.root_path()) break;
   }
   Config config;

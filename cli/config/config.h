@@ -47,9 +47,12 @@ struct Config {
   std::map<std::string, int64_t> lines;
 };
 
+// Why `pattern` is no extended regular expression; nullopt: it is one.
+std::optional<std::string> RegexProblem(const std::string& pattern);
+
 // The nearest stallhound.toml of the working folder and those above it; without one the defaults. Errors:
 // InvalidArgument with line and key: no TOML, an unknown key (with the nearest known one), a value of a wrong type or
-// out of range.
+// out of range; without them: no regular file, or more than 1 MiB.
 absl::StatusOr<Config> LoadConfig();
 
 // The same of a file's text; `path` becomes Config::path, its parent Config::folder.

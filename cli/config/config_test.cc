@@ -2,6 +2,7 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 
 #include <filesystem>
 #include <set>
@@ -188,6 +189,30 @@ TEST_F(LoadConfigTest, WithoutAFileAllIsDefault) {
   EXPECT_EQ(config->folder, fs::current_path());
   EXPECT_EQ(config->bench.rounds, 8);
   EXPECT_TRUE(config->lines.empty());
+}
+
+TEST_F(LoadConfigTest, OnlyARegularFileOfLittleSizeIsRead) {
+  const fs::path path = folder_.File("stallhound.toml");
+  fs::current_path(folder_.path());
+  const auto problem = [&] {
+    const absl::Status status = LoadConfig().status();
+    EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument) << status;
+    fs::remove(path);
+    return std::string(status.message());
+  };
+  fs::create_symlink("nowhere", path);
+  EXPECT_THAT(problem(), HasSubstr("it is a link to what is not there"));
+  ASSERT_EQ(mkfifo(path.c_str(), 0600), 0);
+  EXPECT_THAT(problem(), HasSubstr("it is no regular file"));
+  fs::create_symlink("/dev/zero", path);
+  EXPECT_THAT(problem(), HasSubstr("it is no regular file"));
+  folder_.Write("stallhound.toml", std::string((1 << 20) + 1, '\n'));
+  EXPECT_THAT(problem(), HasSubstr("1.00 MiB"));
+  folder_.Write("stallhound.toml", "[bench]\nrounds = 3" + std::string(1000, '\n'));
+  fs::create_directories(folder_.File("a"));
+  fs::create_symlink("../stallhound.toml", folder_.File("a/stallhound.toml"));
+  fs::current_path(folder_.File("a"));
+  EXPECT_EQ(LoadConfig()->bench.rounds, 3);
 }
 
 TEST_F(LoadConfigTest, AFileThatCannotBeReadIsAnError) {
