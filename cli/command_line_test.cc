@@ -113,6 +113,8 @@ TEST_F(CommandLineTest, UsageErrorsAre2AndSayWhatWasMeant) {
       {{"prune", "--keep", "-1"}, "--keep"},
       {{"doctor", "--", "true"}, "runs no program"},
       {{"captures", "extra"}, "'extra' was not expected"},
+      {{"hunt", "--kineto", "/no/such/folder/x", "--", "true"}, "--kineto: the program could not write the trace"},
+      {{"hunt", "--kineto", "/", "--", "true"}, "--kineto: the program could not write the trace"},
   };
   for (const Case& test : cases) {
     const SubprocessResult result = Run(test.arguments);

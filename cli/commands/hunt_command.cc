@@ -77,6 +77,14 @@ struct HuntCommandOptions {
 absl::Status CheckBeforeTheRun(const HuntCommandOptions& options) {
   SH_RETURN_IF_ERROR(RecordingVariables(options.recording, "", "").status());
   SH_RETURN_IF_ERROR(SelectSteps(options.report.steps, options.report.range).status());
+  if (const std::string& trace = options.report.kineto; !trace.empty()) {
+    const absl::Status writable = CheckWritable(trace);
+    if (!writable.ok()) {
+      return UsageError(
+          fmt::format("--kineto: the program could not write the trace: {} (hint: its folder must be there)",
+                      std::string(writable.message())));
+    }
+  }
   const std::string& output = options.report.report.output;
   if (output.empty() || output == "-") return absl::OkStatus();
   const absl::Status writable = CheckWritable(output);
