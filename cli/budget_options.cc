@@ -5,6 +5,7 @@
 #include "base/file.h"
 #include "base/status_macros.h"
 #include "cli/budget_file.h"
+#include "cli/option_checks.h"
 
 namespace stallhound::cli {
 
@@ -14,7 +15,7 @@ void AddBudgetOptions(CLI::App& command, BudgetOptions& options) {
       ->type_name("FILE")
       ->group(kGroup);
   command.add_option("--max-waits", options.max_waits, "At most so many waits in each occurrence of --range")
-      ->check(CLI::NonNegativeNumber)
+      ->check(WholeNumber(0))
       ->type_name("N")
       ->group(kGroup);
   command

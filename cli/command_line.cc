@@ -72,6 +72,24 @@ absl::Status CheckCommand(const std::string& word, const CommandRegistry& regist
       fmt::format("there is no command '{}'{} (stallhound --help lists them)", word, DidYouMean(word, names)));
 }
 
+// CLI11 would take the next argument for the value of "--name=", an option that is given as '' for one that is not.
+absl::Status CheckEmptyValue(const std::string& argument) {
+  if (!argument.starts_with("--") || argument.size() < 4 || argument.find('=') != argument.size() - 1) {
+    return absl::OkStatus();
+  }
+  return UsageError(fmt::format("{}: '' is no value", argument.substr(0, argument.size() - 1)));
+}
+
+absl::Status CheckEmptyValues(const CLI::App& command) {
+  for (const CLI::Option* option : command.get_options()) {
+    const std::vector<std::string>& values = option->results();
+    if (std::find(values.begin(), values.end(), "") == values.end()) continue;
+    return UsageError(fmt::format("{}: '' is no value; leave it out or give one (stallhound {} --help)",
+                                  option->get_name(option->get_positional()), command.get_name()));
+  }
+  return absl::OkStatus();
+}
+
 // What stands before the first "--" and what behind it.
 struct SplitArguments {
   std::vector<std::string> own;
@@ -91,6 +109,8 @@ absl::StatusOr<int> Dispatch(const std::vector<std::string>& arguments, Console&
   app.footer(kFooter);
   app.set_version_flag("--version", std::string("stallhound ") + kVersion, "Print the version and exit");
   app.get_formatter()->column_width(16);
+  // So that nothing behind a command is taken for another one: without it CLI11 prefers a name to an argument.
+  app.require_subcommand(0, 1);
   CommandRegistry registry(app);
   AddAllCommands(registry);
 
@@ -100,6 +120,7 @@ absl::StatusOr<int> Dispatch(const std::vector<std::string>& arguments, Console&
     return UsageError("which command?");
   }
   SH_RETURN_IF_ERROR(CheckCommand(split.own.front(), registry));
+  for (const std::string& argument : split.own) SH_RETURN_IF_ERROR(CheckEmptyValue(argument));
   try {
     std::reverse(split.own.begin(), split.own.end());
     app.parse(split.own);
@@ -116,6 +137,7 @@ absl::StatusOr<int> Dispatch(const std::vector<std::string>& arguments, Console&
     if (split.has_dashes && !entry.takes_program) {
       return UsageError(fmt::format("'{}' runs no program, so nothing may stand behind --", entry.app->get_name()));
     }
+    SH_RETURN_IF_ERROR(CheckEmptyValues(*entry.app));
     CommandContext context{console, split.program};
     return entry.action(context);
   }

@@ -28,10 +28,26 @@ using stallhound::testing::SubprocessResult;
 using ::testing::HasSubstr;
 using ::testing::StartsWith;
 
+struct Case {
+  std::vector<std::string> arguments;
+  const char* message;
+};
+
 class CommandLineTest : public ::testing::Test {
  protected:
   SubprocessResult Run(const std::vector<std::string>& arguments) {
     return RunSubprocess(StallhoundOptions(home_, arguments));
+  }
+
+  void ExpectUsageErrors(const std::vector<Case>& cases) {
+    for (const Case& test : cases) {
+      const SubprocessResult result = Run(test.arguments);
+      EXPECT_EQ(result.exit_code, 2) << test.message;
+      EXPECT_EQ(result.out, "") << test.message;
+      EXPECT_THAT(result.err, HasSubstr(test.message));
+      EXPECT_THAT(result.err, HasSubstr("stallhound: error: "));
+    }
+    EXPECT_FALSE(std::filesystem::exists(home_));
   }
 
   void AddCapture(const std::string& uuid, int64_t pid) {
@@ -78,11 +94,7 @@ TEST_F(CommandLineTest, PrintsTheVersion) {
 }
 
 TEST_F(CommandLineTest, UsageErrorsAre2AndSayWhatWasMeant) {
-  struct Case {
-    std::vector<std::string> arguments;
-    const char* message;
-  };
-  const Case cases[] = {
+  const std::vector<Case> cases = {
       {{}, "which command?"},
       {{"hnt"}, "there is no command 'hnt'; did you mean 'hunt'?"},
       {{"zzzzzz"}, "there is no command 'zzzzzz' ("},
@@ -101,6 +113,8 @@ TEST_F(CommandLineTest, UsageErrorsAre2AndSayWhatWasMeant) {
       {{"export", "--output", "x", "--around", "1", "--window", "0"}, "--window: "},
       {{"export", "--output", "x", "--window", "5ms"}, "--around"},
       {{"hunt", "--output", "/no/such/folder/x", "--", "true"}, "--output: creating a file beside"},
+      {{"hunt", "--kineto", "/no/such/folder/x", "--", "true"}, "--kineto: the program could not write the trace"},
+      {{"hunt", "--kineto", "/", "--", "true"}, "--kineto: the program could not write the trace"},
       {{"hunt", "--from", "x", "--", "true"}, "not both"},
       {{"hunt", "--from", "x", "--exit-code", "program"}, "no program is run"},
       {{"hunt", "--max-waits", "-1", "--", "true"}, "--max-waits"},
@@ -113,17 +127,53 @@ TEST_F(CommandLineTest, UsageErrorsAre2AndSayWhatWasMeant) {
       {{"prune", "--keep", "-1"}, "--keep"},
       {{"doctor", "--", "true"}, "runs no program"},
       {{"captures", "extra"}, "'extra' was not expected"},
-      {{"hunt", "--kineto", "/no/such/folder/x", "--", "true"}, "--kineto: the program could not write the trace"},
-      {{"hunt", "--kineto", "/", "--", "true"}, "--kineto: the program could not write the trace"},
+      {{"captures", "env"}, "'env' was not expected"},
   };
+  ExpectUsageErrors(cases);
+}
+
+TEST_F(CommandLineTest, EmptyValuesAndNumbersOutOfRangeAreUsageErrors) {
+  ExpectUsageErrors({
+      {{"runs", "--limit", "0"}, "--limit: '0': a whole number from 1 on is expected"},
+      {{"runs", "--limit", "99999999999999999999"}, "a whole number from 1 on is expected"},
+      {{"counts", "--skip", "-1"}, "--skip: '-1': a whole number from 0 on is expected"},
+      {{"bench", "--rounds", "1001"}, "--rounds: '1001': a whole number from 1 to 1000 is expected"},
+      {{"gate", ""}, "run: '' is no value"},
+      {{"gate", "--baseline", ""}, "--baseline: '' is no value"},
+      {{"gate", "--baseline=", "3f2a"}, "--baseline: '' is no value"},
+      {{"bench", "--filter", ""}, "--filter: "},
+      {{"bench", "--binary", ""}, "--binary: '' is no value"},
+      {{"bench", "--rounds", ""}, "--rounds: "},
+      {{"report", "--output", ""}, "--output: '' is no value"},
+      {{"counts", "--steps", ""}, "--steps: '' is no value"},
+      {{"counts", "a", ""}, "capture: '' is no value"},
+      {{"query", ""}, "sql: '' is no value"},
+      {{"prune", "--older-than", ""}, "--older-than: '' is no value"},
+      {{"hunt", "--range", "", "--", "true"}, "--range: '' is no value"},
+  });
+}
+
+TEST_F(CommandLineTest, WhatStandsBehindACommandIsItsArgument) {
+  const Case cases[] = {
+      {{"config", "bench.rounds", "gate"}, "'gate' was not expected"},
+      {{"config", "gate", "bench"}, "'bench' was not expected"},
+      {{"explain", "captures"}, "there is no entry 'captures'"},
+      {{"counts", "env"}, "finding the capture 'env'"},
+      {{"export", "--output", folder_.File("x.csv"), "bench"}, "finding the capture 'bench'"},
+      {{"export", "--output", folder_.File("x.csv"), "bench", "gate"}, "reading 'bench': several paths"},
+      {{"report", "runs"}, "run 'runs'"},
+      {{"gate", "runs"}, "run 'runs'"},
+  };
+  std::filesystem::create_directories(home_);
+  ASSERT_TRUE(store::OpenHistory(HistoryPath(home_), {}).ok());
   for (const Case& test : cases) {
     const SubprocessResult result = Run(test.arguments);
-    EXPECT_EQ(result.exit_code, 2) << test.message;
+    EXPECT_NE(result.exit_code, 0) << test.message;
     EXPECT_EQ(result.out, "") << test.message;
     EXPECT_THAT(result.err, HasSubstr(test.message));
-    EXPECT_THAT(result.err, HasSubstr("stallhound: error: "));
   }
-  EXPECT_FALSE(std::filesystem::exists(home_));
+  EXPECT_THAT(Run({"config", "bench"}).out, HasSubstr("rounds = "));
+  EXPECT_THAT(Run({"config", "--explain", "gate"}).out, StartsWith("gate.q\n  "));
 }
 
 TEST_F(CommandLineTest, AFullDiskBehindStdoutIsAnError) {

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "cli/exit_code.h"
+#include "cli/option_checks.h"
 
 namespace stallhound::cli {
 namespace {
@@ -27,7 +28,7 @@ void AddStepOptions(CLI::App& command, StepOptions& options) {
   command.add_option("--steps", options.steps, "Per steady step, found by itself: auto, none, or 6-25 for these steps")
       ->type_name("STEPS");
   command.add_option("--skip", options.skip_count, "Leave out the first N steps found instead of their warm-up")
-      ->check(CLI::NonNegativeNumber)
+      ->check(WholeNumber(0))
       ->type_name("N");
 }
 

@@ -19,6 +19,7 @@
 #include "cli/home.h"
 #include "cli/interrupt.h"
 #include "cli/report_format.h"
+#include "cli/option_checks.h"
 
 namespace stallhound::cli {
 namespace {
@@ -103,8 +104,9 @@ void AddAbCommand(CommandRegistry& registry) {
   command->add_option("--filter", options->filter, "Only benchmarks whose id matches, in place of bench.filter")
       ->type_name("REGEX");
   command->add_option("--rounds", options->rounds, "Fresh processes a side before any confirmation")
-      ->check(CLI::Range(int64_t{1}, int64_t{1000}))
+      ->check(WholeNumber(1, 1000))
       ->type_name("N");
+      ->check(RegularExpression())
   command->add_flag("--strict", options->strict, "Exit 5 where something is suspect or inconclusive");
   AddReportOptions(*command, {"text", "markdown", "json", "junit"}, options->report);
 }

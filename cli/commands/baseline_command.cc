@@ -38,7 +38,6 @@ absl::StatusOr<int> SetBaseline(const BaselineOptions& options, CommandContext& 
   if (options.run.empty()) {
     return UsageError("stallhound baseline set: which run? `stallhound runs` lists them");
   }
-  if (options.name.empty()) return UsageError("stallhound baseline set: --name is empty");
   SH_ASSIGN_OR_RETURN(const std::unique_ptr<store::History> history,
                       OpenHomeHistory(store::Access::kAppend, context.console));
   SH_ASSIGN_OR_RETURN(const store::RunInfo run, history->FindRun(options.run));

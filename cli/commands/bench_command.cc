@@ -18,6 +18,7 @@
 #include "cli/home.h"
 #include "cli/interrupt.h"
 
+#include "cli/option_checks.h"
 namespace stallhound::cli {
 namespace {
 
@@ -91,9 +92,10 @@ void AddBenchCommand(CommandRegistry& registry) {
   command->add_option("--filter", options->filter, "Only benchmarks whose id matches, in place of bench.filter")
       ->type_name("REGEX");
   command->add_option("--rounds", options->rounds, "Fresh processes that time every case, in place of bench.rounds")
-      ->check(CLI::Range(int64_t{1}, int64_t{1000}))
+      ->check(WholeNumber(1, 1000))
       ->type_name("N");
   command->add_option("--binary", options->binary, "The bench binary, in place of bench.binary")->type_name("PATH");
+      ->check(RegularExpression())
 }
 
 }  // namespace stallhound::cli

@@ -123,18 +123,11 @@ void AddExportCommand(CommandRegistry& registry) {
       ->capture_default_str()
       ->type_name("FORMAT");
   command->add_option("--output", options->output, "Where to write")->required()->type_name("FILE");
-  // CLI11 takes an empty value of a std::optional for none.
-  const auto keep = [](std::optional<std::string>& value) {
-    return [&value](const std::string& text) { value = text; };
-  };
-  command
-      ->add_option_function<std::string>("--around", keep(options->around),
-                                         "Only what happens around this finding of a hunt: 1 is the first")
+  command->add_option("--around", options->around, "Only what happens around this finding of a hunt: 1 is the first")
       ->type_name("FINDING");
   command
-      ->add_option_function<std::string>(
-          "--window", keep(options->window),
-          fmt::format("How much around its costliest wait, half on each side (default {})", kDefaultWindow))
+      ->add_option("--window", options->window,
+                   fmt::format("How much around its costliest wait, half on each side (default {})", kDefaultWindow))
       ->type_name("TIME");
   command->add_option("--range", options->range, "The range of the hunt, so that findings have its numbers")
       ->type_name("NAME");

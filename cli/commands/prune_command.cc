@@ -19,6 +19,7 @@
 #include "cli/home.h"
 #include "cli/interrupt.h"
 #include "cli/nightly/kept_builds.h"
+#include "cli/option_checks.h"
 #include "store/history.h"
 
 namespace stallhound::cli {
@@ -246,7 +247,7 @@ void AddPruneCommand(CommandRegistry& registry) {
       [options](CommandContext& context) { return RunPruneCommand(*options, context); });
   command->add_option("--older-than", options->older_than, "Remove what is older, such as 30d")->type_name("TIME");
   command->add_option("--keep", options->keep_count, "Keep so many captures, the newest")
-      ->check(CLI::NonNegativeNumber)
+      ->check(WholeNumber(0))
       ->type_name("COUNT");
   command->add_option("--max-size", options->max_size, "Keep so much, the newest first")->type_name("SIZE");
   command->add_flag("--dry-run", options->dry_run, "Only print what would go");

@@ -9,6 +9,7 @@
 #include "cli/exit_code.h"
 #include "cli/gate/gate_values.h"
 #include "cli/history.h"
+#include "cli/option_checks.h"
 #include "reports/run/run_output.h"
 
 namespace stallhound::cli {
@@ -76,7 +77,7 @@ void AddRunsCommand(CommandRegistry& registry) {
       },
       [options](CommandContext& context) { return RunRunsCommand(*options, context); });
   command->add_option("--limit", options->limit, "At most so many")
-      ->check(CLI::PositiveNumber)
+      ->check(WholeNumber(1))
       ->capture_default_str()
       ->type_name("N");
   command->add_option("--branch", options->branch, "Only runs of this branch")->type_name("NAME");
