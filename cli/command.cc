@@ -28,7 +28,7 @@ CLI::App* CommandRegistry::Add(const CommandDescription& description, CommandAct
   const std::string usage = description.usage.empty() ? "" : "stallhound " + description.name + " " + description.usage;
   command->formatter(std::make_shared<HelpFormatter>(usage));
   command->footer("\n" + description.details);
-  entries_.push_back({command, std::move(action), description.takes_program});
+  entries_.push_back({command, std::move(action), description.takes_program, description.argument_choices});
   return command;
 }
 

@@ -34,6 +34,8 @@ struct CommandDescription {
   // Printed below the options: what it does beyond the summary and at least one example, lines of <= 100 columns.
   std::string details;
   bool takes_program = false;  // accepts "-- COMMAND..."
+  // What its first argument can be, for shells to offer; empty: as that argument says.
+  std::function<std::vector<std::string>()> argument_choices = nullptr;
 };
 
 // Collects commands and what they do.
@@ -49,6 +51,7 @@ class CommandRegistry {
     CLI::App* app;
     CommandAction action;
     bool takes_program;
+    std::function<std::vector<std::string>()> argument_choices;
   };
   const std::vector<Entry>& entries() const { return entries_; }
 

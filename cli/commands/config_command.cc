@@ -1,7 +1,9 @@
 #include "cli/commands/config_command.h"
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <memory>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -47,6 +49,15 @@ absl::StatusOr<std::string> Render(const ConfigOptions& options) {
   return is_json ? ConfigJson(std::move(config), keys) : ConfigToml(std::move(config), keys);
 }
 
+std::vector<std::string> KeysAndSections() {
+  std::vector<std::string> names;
+  for (const ConfigKey& key : ConfigKeys()) {
+    if (std::find(names.begin(), names.end(), key.section) == names.end()) names.emplace_back(key.section);
+    names.push_back(FullName(key));
+  }
+  return names;
+}
+
 absl::StatusOr<int> RunConfigCommand(const ConfigOptions& options, CommandContext& context) {
   SH_ASSIGN_OR_RETURN(const std::string text, Render(options));
   SH_RETURN_IF_ERROR(WriteReport(options.report, text, false, context.console));
@@ -63,6 +74,7 @@ void AddConfigCommand(CommandRegistry& registry) {
           .summary = "Print the configuration of the benchmarks, or say what its keys mean",
           .usage = "[options] [KEY]",
           .details = kDetails,
+          .argument_choices = KeysAndSections,
       },
       [options](CommandContext& context) { return RunConfigCommand(*options, context); });
   command->add_option("key", options->key, "A key, such as bench.rounds, or a section")->type_name("");

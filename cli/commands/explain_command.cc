@@ -7,6 +7,8 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <memory>
+#include <string>
+#include <vector>
 
 #include "analysis/hunt/catalogue/catalogue.h"
 #include "cli/exit_code.h"
@@ -25,12 +27,17 @@ Examples:
   stallhound explain
   stallhound explain value-read-back)help";
 
-absl::Status UnknownEntry(const std::string& id, const analysis::Catalogue& catalogue) {
+std::vector<std::string> Ids(const analysis::Catalogue& catalogue) {
   std::vector<std::string> ids;
+  for (const analysis::CatalogueEntry& entry : catalogue.entries()) ids.push_back(entry.id);
+  return ids;
+}
+
+absl::Status UnknownEntry(const std::string& id, const analysis::Catalogue& catalogue) {
+  const std::vector<std::string> ids = Ids(catalogue);
   std::vector<std::string> nearest;
-  for (const analysis::CatalogueEntry& entry : catalogue.entries()) {
-    ids.push_back(entry.id);
-    if (!id.empty() && absl::StrContains(entry.id, id)) nearest.push_back(entry.id);
+  for (const std::string& known : ids) {
+    if (absl::StrContains(known, id)) nearest.push_back(known);
   }
   const std::optional<std::string> closest = ClosestWord(id, ids);
   if (closest && std::find(nearest.begin(), nearest.end(), *closest) == nearest.end()) nearest.push_back(*closest);
@@ -61,6 +68,7 @@ void AddExplainCommand(CommandRegistry& registry) {
           .summary = "Say why a sync point waits and how to avoid it",
           .usage = "[ID]",
           .details = kDetails,
+          .argument_choices = [] { return Ids(analysis::BuiltInCatalogue()); },
       },
       [id](CommandContext& context) { return RunExplainCommand(*id, context); });
   command->add_option("id", *id, "The entry, as a report names it")->type_name("");

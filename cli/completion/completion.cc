@@ -11,8 +11,7 @@ namespace stallhound::cli {
 namespace {
 
 // Options say what they take by the name of their value, arguments by their own.
-constexpr const char* kFileNames[] = {"FILE",    "PATH",     "FOLDER", "BENCH",   "BUILD",
-                                      "capture", "captures", "files",  "build_a", "build_b"};
+constexpr const char* kFileNames[] = {"FILE", "PATH", "FOLDER", "capture", "captures", "files", "BUILD_A", "BUILD_B"};
 
 // The choices of CLI::IsMember, which the type's name ends in: "FORMAT:{text,json}".
 std::vector<std::string> ChoicesOf(const std::string& type_name) {
@@ -65,6 +64,10 @@ std::vector<CompletionCommand> CompletionOf(const CommandRegistry& registry) {
     }
     AddOptions(*entry.app, command);
     for (const CLI::App* subcommand : subcommands) AddOptions(*subcommand, command);
+    if (entry.argument_choices && !command.arguments.empty()) {
+      command.arguments.front().kind = CompletionKind::kChoice;
+      command.arguments.front().choices = entry.argument_choices();
+    }
     commands.push_back(std::move(command));
   }
   return commands;

@@ -98,6 +98,10 @@ TEST_F(CompletionTest, BashOffersChoicesFilesAndPrograms) {
   EXPECT_THAT(Bash({"completion", ""}), ElementsAre("bash", "fish", "zsh"));
   EXPECT_THAT(Bash({"counts", "--output", ""}), ElementsAre("out", "run.json"));
   EXPECT_THAT(Bash({"counts", "r"}), ElementsAre("run.json"));
+  EXPECT_THAT(Bash({"ab", ""}), ElementsAre("out", "run.json"));
+  EXPECT_THAT(Bash({"config", "bench.ro"}), ElementsAre("bench.round-timeout", "bench.rounds"));
+  EXPECT_THAT(Bash({"config", "gate"}), IsSupersetOf({"gate", "gate.q", "gate.budget", "gate.budget.ratio"}));
+  EXPECT_THAT(Bash({"explain", "one-"}), ElementsAre("one-hot"));
   EXPECT_THAT(Bash({"prune", "--keep", ""}), IsEmpty());
   EXPECT_THAT(Bash({"hunt", "--", "ba"}), Contains("bash"));
   EXPECT_THAT(Bash({"hunt", "--mode", "light", "--", "bash", "--"}), IsEmpty());
@@ -131,6 +135,8 @@ TEST_F(CompletionTest, Fish) {
   EXPECT_THAT(Fish("stallhound prune --"), IsSupersetOf({"--dry-run", "--keep", "--older-than", "--yes"}));
   EXPECT_THAT(Fish("stallhound completion "), ElementsAre("bash", "fish", "zsh"));
   EXPECT_THAT(Fish("stallhound counts "), IsSupersetOf({"out/", "run.json"}));
+  EXPECT_THAT(Fish("stallhound ab "), IsSupersetOf({"out/", "run.json"}));
+  EXPECT_THAT(Fish("stallhound explain one-"), ElementsAre("one-hot"));
   EXPECT_THAT(Fish("stallhound prune "), Not(Contains("run.json")));
   EXPECT_THAT(Fish("stallhound hunt -- bas"), Contains("bash"));
 }
@@ -156,6 +162,8 @@ TEST_F(CompletionTest, Zsh) {
   EXPECT_THAT(hunt, Contains(HasSubstr(":FILE:_files")));
   EXPECT_THAT(zsh("argument", "hunt -- ba"), Contains("normal ba"));
   EXPECT_THAT(zsh("argument", "completion ''"), Contains("1:shell:(bash zsh fish)"));
+  EXPECT_THAT(zsh("argument", "ab ''"), Contains("*:BUILD_B:_files"));
+  EXPECT_THAT(zsh("argument", "explain ''"), Contains(HasSubstr(" one-hot ")));
 }
 
 }  // namespace
