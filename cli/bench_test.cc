@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 #include <signal.h>
 
+#include <chrono>
 #include <filesystem>
 #include <nlohmann/json.hpp>
 
@@ -39,6 +40,8 @@ class BenchTest : public ::testing::Test {
     options.environment.emplace_back("FAKE_BENCH", fake_.Plan());
     options.environment.emplace_back("STALLHOUND_RECORDER", fake_.Recorder());
     return RunSubprocess(options);
+    options.environment.insert(options.environment.end(), environment_.begin(), environment_.end());
+    options.while_running = while_running_;
   }
   // Newest first.
   std::vector<store::RunInfo> Runs() {
@@ -58,6 +61,8 @@ class BenchTest : public ::testing::Test {
   std::string home_ = folder_.File("home");
   FakeBench fake_;
 };
+  std::vector<std::pair<std::string, std::optional<std::string>>> environment_;
+  std::function<void(pid_t, const std::string&, const std::string&)> while_running_;
 
 TEST_F(BenchTest, MeasuresWhatTheConfigurationNames) {
   fake_.Record();
@@ -121,7 +126,7 @@ TEST_F(BenchTest, AHistoryThatCannotBeOpenedIsSaidBeforeMeasuring) {
 
 TEST_F(BenchTest, CtrlCKeepsTheRoundsAsAnInterruptedRun) {
   fake_.plan["in_call"] = 2;
-  fake_.plan["interrupt"] = true;
+  fake_.plan["interrupt"] = 1;
   const SubprocessResult result = Run({"bench"});
   EXPECT_EQ(result.signal, SIGINT) << result.err;
   EXPECT_THAT(result.out, HasSubstr("(interrupted)"));
@@ -150,6 +155,33 @@ TEST_F(BenchTest, ASlowerBuildIsConfirmedAndFails) {
 }
 
 TEST_F(BenchTest, KeepingARunTwiceKeepsItOnce) {
+TEST_F(BenchTest, SigkillLeavesNothingForLong) {
+  const std::string temporary = folder_.File("temporary");
+  std::filesystem::create_directories(temporary);
+  environment_ = {{"TMPDIR", temporary}};
+  fake_.plan["in_call"] = 1;
+  fake_.plan["hang"] = fake_.plan["ignore"] = true;
+  fake_.plan["start"] = folder_.File("started");
+  while_running_ = [this](pid_t pid, const std::string&, const std::string&) {
+    if (std::filesystem::exists(folder_.File("started"))) kill(pid, SIGKILL);
+  };
+  EXPECT_EQ(Run({"bench"}).signal, SIGKILL);
+  const std::vector<std::string> started = FakeBench::Started(folder_.File("started"));
+  ASSERT_EQ(started.size(), 2u);
+  EXPECT_EQ(FakeBench::RunningCount({started[0]}), 0);
+  kill(std::stoi(started[1]), SIGKILL);
+
+  while_running_ = nullptr;
+  fake_.plan["in_call"] = 0;
+  ASSERT_FALSE(std::filesystem::is_empty(temporary));
+  const std::string stale = std::filesystem::directory_iterator(temporary)->path();
+  EXPECT_EQ(Run({"bench"}).exit_code, 0);
+  EXPECT_TRUE(std::filesystem::exists(stale)) << "another may have made it just now";
+  std::filesystem::last_write_time(stale, std::filesystem::file_time_type::clock::now() - std::chrono::minutes(2));
+  EXPECT_EQ(Run({"bench"}).exit_code, 0);
+  EXPECT_TRUE(std::filesystem::is_empty(temporary));
+}
+
   const store::RunRecord run = stallhound::testing::FullRun(1);
   EXPECT_TRUE(KeepRun(home_, run).ok());
   EXPECT_TRUE(KeepRun(home_, run).ok());

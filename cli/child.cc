@@ -6,6 +6,7 @@
 #include <signal.h>
 #include <spawn.h>
 #include <stdlib.h>
+#include <sys/prctl.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -24,6 +25,7 @@ namespace {
 
 constexpr int64_t kSecondNs = 1'000'000'000;
 constexpr int64_t kGraceNs = 2 * kSecondNs;
+constexpr int64_t kInterruptGraceNs = 5 * kSecondNs;
 constexpr int kForwarded[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2};
 
 std::vector<std::string> EnvironmentWith(const Variables& variables) {
@@ -51,7 +53,12 @@ class SignalsHeld {
  public:
   SignalsHeld() {
     sigemptyset(&held_);
-    for (const int signal : kForwarded) sigaddset(&held_, signal);
+    for (const int signal : kForwarded) {
+      struct sigaction current {};
+      sigaction(signal, nullptr, &current);
+      // One that is blocked waits for us even if it is ignored.
+      if (current.sa_handler != SIG_IGN) sigaddset(&held_, signal);
+    }
     sigaddset(&held_, SIGCHLD);
     sigprocmask(SIG_BLOCK, &held_, &previous_);
     // Ignored by our parent, it would take the child's end from us.
@@ -81,60 +88,138 @@ int NextSignal(const sigset_t& signals, std::optional<int64_t> until_ns, siginfo
   return std::max(0, sigtimedwait(&signals, info, &left));
 }
 
-ChildEnd WaitForEnd(pid_t child, const sigset_t& signals, std::optional<int64_t> timeout_ns) {
-  ChildEnd end;
-  std::optional<int64_t> until_ns;
-  if (timeout_ns) until_ns = SystemClock().MonotonicNs() + *timeout_ns;
+bool AsksToEnd(int signal) { return signal != SIGUSR1 && signal != SIGUSR2; }
+
+// Takes the end of a child that has ended.
+void Reap(pid_t child, ChildEnd& end) {
   int status = 0;
-  while (waitpid(child, &status, WNOHANG) != child) {
-    if (until_ns && SystemClock().MonotonicNs() >= *until_ns) {
-      kill(child, end.timed_out ? SIGKILL : SIGTERM);
-      end.timed_out = true;
-      *until_ns += kGraceNs;
-    }
-    siginfo_t info{};
-    const int signal = NextSignal(signals, until_ns, &info);
-    if (signal == 0 || signal == SIGCHLD) continue;
-    if (signal != SIGUSR1 && signal != SIGUSR2) end.interrupt = signal;
-    // A terminal sends its signals to every process in front of it: the child has its own already.
-    if (info.si_code != SI_KERNEL) kill(child, signal);
-  }
+  waitpid(child, &status, 0);
   if (WIFSIGNALED(status)) {
     end.signal = WTERMSIG(status);
   } else {
     end.exit_code = WEXITSTATUS(status);
   }
+}
+
+// Leaves an ended child as it is, so that its number stays its own.
+bool HasEnded(pid_t child) {
+  siginfo_t info{};
+  return waitid(P_PID, static_cast<id_t>(child), &info, WEXITED | WNOHANG | WNOWAIT) == 0 && info.si_pid == child;
+}
+
+ChildEnd WaitForEnd(pid_t child, const sigset_t& signals) {
+  ChildEnd end;
+  while (!HasEnded(child)) {
+    siginfo_t info{};
+    const int signal = NextSignal(signals, std::nullopt, &info);
+    if (signal == 0 || signal == SIGCHLD) continue;
+    if (AsksToEnd(signal)) end.interrupt = signal;
+    // A terminal sends its signals to every process in front of it: the child has its own already.
+    if (info.si_code != SI_KERNEL) kill(child, signal);
+  }
+  Reap(child, end);
   return end;
+}
+
+// The same of the head of a process group.
+ChildEnd WaitForEndOfGroup(pid_t head, const sigset_t& signals, std::optional<int64_t> timeout_ns) {
+  ChildEnd end;
+  std::optional<int64_t> until_ns;
+  if (timeout_ns) until_ns = SystemClock().MonotonicNs() + *timeout_ns;
+  const auto is_told = [&] { return end.timed_out || end.interrupt; };
+  while (!HasEnded(head)) {
+    if (until_ns && SystemClock().MonotonicNs() >= *until_ns) {
+      kill(-head, is_told() ? SIGKILL : SIGTERM);
+      end.timed_out = !end.interrupt;
+      until_ns = SystemClock().MonotonicNs() + kGraceNs;
+    }
+    siginfo_t info{};
+    const int signal = NextSignal(signals, until_ns, &info);
+    if (signal == 0 || signal == SIGCHLD) continue;
+    kill(-head, AsksToEnd(signal) && is_told() ? SIGKILL : signal);
+    if (!AsksToEnd(signal)) continue;
+    end.interrupt = signal;
+    const int64_t patience_ns = SystemClock().MonotonicNs() + kInterruptGraceNs;
+    until_ns = std::min(until_ns.value_or(patience_ns), patience_ns);
+  }
+  if (is_told()) kill(-head, SIGKILL);
+  Reap(head, end);
+  return end;
+}
+
+// What the child does between fork and its program; only what is safe there. Returns only if it failed, with errno.
+void BecomeProgram(const char* program, char* const* argv, char* const* environment, const char* output_path,
+                   const sigset_t& signals) {
+  const int output = open(output_path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+  const int input = open("/dev/null", O_RDONLY | O_CLOEXEC);
+  if (output < 0 || input < 0 || dup2(input, STDIN_FILENO) < 0 || dup2(output, STDOUT_FILENO) < 0 ||
+      dup2(output, STDERR_FILENO) < 0) {
+    return;
+  }
+  // What comes before exec must not end in a handler of ours.
+  for (const int signal_number : kForwarded) {
+    struct sigaction action {};
+    sigaction(signal_number, nullptr, &action);
+    if (action.sa_handler != SIG_IGN) signal(signal_number, SIG_DFL);
+  }
+  sigprocmask(SIG_SETMASK, &signals, nullptr);
+  execve(program, argv, environment);
 }
 
 }  // namespace
 
 absl::StatusOr<ChildEnd> RunChild(const std::vector<std::string>& argv, const Variables& variables) {
-  return RunWatchedChild({.argv = argv, .variables = variables, .output_path = "", .timeout_ns = std::nullopt});
-}
-
-absl::StatusOr<ChildEnd> RunWatchedChild(const WatchedChild& watched) {
-  std::vector<std::string> arguments = watched.argv;
-  std::vector<std::string> entries = EnvironmentWith(watched.variables);
+  std::vector<std::string> arguments = argv;
+  std::vector<std::string> entries = EnvironmentWith(variables);
   const SignalsHeld signals;
-  posix_spawn_file_actions_t actions;
-  posix_spawn_file_actions_init(&actions);
-  if (!watched.output_path.empty()) {
-    posix_spawn_file_actions_addopen(&actions, STDOUT_FILENO, watched.output_path.c_str(), O_WRONLY | O_CREAT | O_TRUNC,
-                                     0666);
-    posix_spawn_file_actions_adddup2(&actions, STDOUT_FILENO, STDERR_FILENO);
-  }
   posix_spawnattr_t attributes;
   posix_spawnattr_init(&attributes);
   posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK);
   posix_spawnattr_setsigmask(&attributes, &signals.previous());
   pid_t child = 0;
-  const int error = posix_spawnp(&child, arguments[0].c_str(), &actions, &attributes, Pointers(arguments).data(),
+  const int error = posix_spawnp(&child, arguments[0].c_str(), nullptr, &attributes, Pointers(arguments).data(),
                                  Pointers(entries).data());
   posix_spawnattr_destroy(&attributes);
-  posix_spawn_file_actions_destroy(&actions);
-  if (error != 0) return absl::ErrnoToStatus(error, fmt::format("starting '{}'", watched.argv[0]));
-  return WaitForEnd(child, signals.held(), watched.timeout_ns);
+  if (error != 0) return absl::ErrnoToStatus(error, fmt::format("starting '{}'", argv[0]));
+  return WaitForEnd(child, signals.held());
+}
+
+absl::StatusOr<ChildEnd> RunWatchedChild(const WatchedChild& watched) {
+  const std::string action = fmt::format("starting '{}'", watched.argv[0]);
+  const std::optional<std::string> program = FindInPath(watched.argv[0]);
+  if (!program) return absl::ErrnoToStatus(ENOENT, action);
+  std::vector<std::string> arguments = watched.argv;
+  std::vector<std::string> entries = EnvironmentWith(watched.variables);
+  const std::vector<char*> argv = Pointers(arguments);
+  const std::vector<char*> environment = Pointers(entries);
+  int failure[2];  // gets errno, or ends with exec
+  if (pipe2(failure, O_CLOEXEC) != 0) return absl::ErrnoToStatus(errno, action);
+  const SignalsHeld signals;
+  const pid_t parent = getpid();
+  // posix_spawn knows nothing of a parent's death.
+  const pid_t child = fork();
+  if (child == 0) {
+    setpgid(0, 0);
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
+    if (getppid() == parent) {
+      BecomeProgram(program->c_str(), argv.data(), environment.data(), watched.output_path.c_str(), signals.previous());
+    }
+    const int error = errno;
+    _exit(write(failure[1], &error, sizeof error) == sizeof error ? kExitNotExecutable : kExitNotFound);
+  }
+  const int fork_error = errno;
+  close(failure[1]);
+  int error = 0;
+  ssize_t count = 0;
+  if (child > 0) {
+    while ((count = read(failure[0], &error, sizeof error)) < 0 && errno == EINTR) {
+    }
+  }
+  close(failure[0]);
+  if (child < 0) return absl::ErrnoToStatus(fork_error, action);
+  if (count == 0) return WaitForEndOfGroup(child, signals.held(), watched.timeout_ns);
+  waitpid(child, nullptr, 0);
+  return absl::ErrnoToStatus(error, action);
 }
 
 ChildEnd RunForked(const std::function<int()>& work) {
@@ -147,7 +232,7 @@ ChildEnd RunForked(const std::function<int()>& work) {
     fflush(nullptr);
     _exit(exit_code);
   }
-  return WaitForEnd(child, signals.held(), std::nullopt);
+  return WaitForEnd(child, signals.held());
 }
 
 std::optional<std::string> FindInPath(const std::string& name) {

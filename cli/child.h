@@ -26,18 +26,23 @@ struct ChildEnd {
 };
 
 // Runs `argv` (argv[0] is looked up in PATH) with our environment and `variables` set, and waits for its end. Passes on
-// SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1 and SIGUSR2, but for those that a terminal sends to the child itself.
+// SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1 and SIGUSR2, but for those that a terminal sends to the child itself, and
+// those that we were started to ignore, as by nohup.
 // Errors: NotFound or PermissionDenied if it can't be started.
 absl::StatusOr<ChildEnd> RunChild(const std::vector<std::string>& argv, const Variables& variables);
 
 struct WatchedChild {
   std::vector<std::string> argv;
   Variables variables;
-  std::string output_path;            // where both its streams go; empty: ours
+  std::string output_path;            // where both its streams go
   std::optional<int64_t> timeout_ns;  // then SIGTERM, and two seconds later SIGKILL; unset: none
 };
 
-// As RunChild, with a limit of time and its output in a file. Errors also: what opening the file gives.
+// As RunChild, but nothing of it outlives its limit of time, an interrupt or us: it is the head of a process group of
+// its own, which gets what is sent, a terminal's signals too. SIGKILL follows the first of SIGINT, SIGTERM, SIGHUP and
+// SIGQUIT after five seconds or at the second; it also goes to what is left of the group when the child has ended by
+// any of that. The child, though not what it started, gets SIGKILL when we die. Its input is empty. Errors also: what
+// opening the output gives.
 absl::StatusOr<ChildEnd> RunWatchedChild(const WatchedChild& child);
 
 // Runs `work` in a forked copy of this process, whose exit code it returns, so that a crash in it is not ours. Waits

@@ -3,10 +3,8 @@
 #include <absl/strings/str_join.h>
 #include <absl/strings/str_split.h>
 #include <fmt/format.h>
-#include <stdlib.h>
 #include <string.h>
 
-#include <cerrno>
 #include <filesystem>
 #include <system_error>
 #include <vector>
@@ -14,6 +12,7 @@
 #include "base/file.h"
 #include "base/status_macros.h"
 #include "base/units.h"
+#include "cli/bench/scratch_folder.h"
 #include "cli/child.h"
 #include "cli/exit_code.h"
 #include "cli/interrupt.h"
@@ -22,34 +21,6 @@ namespace stallhound::cli {
 namespace {
 
 constexpr size_t kQuotedLineCount = 5;
-
-// A folder for what a process leaves, removed with it.
-class ScratchFolder {
- public:
-  static absl::StatusOr<ScratchFolder> Create() {
-    const char* parent = getenv("TMPDIR");
-    std::string path =
-        fmt::format("{}/stallhound-bench-XXXXXX", parent != nullptr && *parent != '\0' ? parent : "/tmp");
-    if (mkdtemp(path.data()) == nullptr) {
-      return EnvironmentError(
-          fmt::format("making the folder '{}' for the bench's results: {} (hint: TMPDIR names "
-                      "another place)",
-                      path, strerror(errno)));
-    }
-    return ScratchFolder(std::move(path));
-  }
-  ScratchFolder(ScratchFolder&& other) noexcept : path_(std::exchange(other.path_, "")) {}
-  ScratchFolder& operator=(ScratchFolder&&) = delete;
-  ~ScratchFolder() {
-    std::error_code ignored;
-    if (!path_.empty()) std::filesystem::remove_all(path_, ignored);
-  }
-  std::string File(const char* name) const { return path_ + "/" + name; }
-
- private:
-  explicit ScratchFolder(std::string path) : path_(std::move(path)) {}
-  std::string path_;
-};
 
 std::vector<std::string> Arguments(const BenchProgram& program, const BenchPass& pass, const ScratchFolder& folder) {
   std::vector<std::string> argv = {

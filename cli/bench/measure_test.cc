@@ -7,6 +7,7 @@
 #include <filesystem>
 #include <regex>
 
+#include "base/clock.h"
 #include "cli/bench/bench_program.h"
 #include "cli/bench/testing/fake_bench.h"
 #include "cli/exit_code.h"
@@ -212,7 +213,7 @@ TEST_F(MeasureTest, AProcessThatHangsIsEnded) {
 
 TEST_F(MeasureTest, CtrlCBehindTheFirstRoundGivesAnInterruptedRun) {
   fake_.plan["in_call"] = 3;
-  fake_.plan["interrupt"] = true;
+  fake_.plan["interrupt"] = 1;
   const absl::StatusOr<RunRecord> run = Measure();
   ASSERT_TRUE(run.ok()) << run.status();
   EXPECT_EQ(InterruptSignal(), SIGINT);
@@ -223,19 +224,66 @@ TEST_F(MeasureTest, CtrlCBehindTheFirstRoundGivesAnInterruptedRun) {
 
 TEST_F(MeasureTest, CtrlCInTheFirstRoundGivesNothing) {
   fake_.plan["in_call"] = 1;
-  fake_.plan["interrupt"] = true;
+  fake_.plan["interrupt"] = 1;
   EXPECT_TRUE(absl::IsCancelled(Failure()));
 }
 
 TEST_F(MeasureTest, CtrlCInTheRecordingPassKeepsTheTimes) {
   fake_.plan["in_call"] = 4;
-  fake_.plan["interrupt"] = true;
+  fake_.plan["interrupt"] = 1;
   const absl::StatusOr<RunRecord> run = Measure();
   ASSERT_TRUE(run.ok()) << run.status();
   EXPECT_EQ(run->info.status, RunStatus::kInterrupted);
   EXPECT_EQ(Find(run->benchmarks[0], "cpu_time_ns")->samples.size(), 3u);
   EXPECT_EQ(console_.err(), "");
 }
+TEST_F(MeasureTest, AProcessThatHangsIsEndedWithWhatItStarted) {
+  fake_.plan["in_call"] = 1;
+  fake_.plan["hang"] = fake_.plan["ignore"] = true;
+  fake_.plan["start"] = folder_.File("started");
+  MeasureRequest request = Request();
+  request.bench.round_timeout_ns = 2'000'000'000;
+  EXPECT_TRUE(absl::IsDeadlineExceeded(MeasureRun(request, console_.console()).status()));
+  const std::vector<std::string> started = FakeBench::Started(folder_.File("started"));
+  ASSERT_EQ(started.size(), 2u);
+  EXPECT_EQ(FakeBench::RunningCount(started), 0);
+}
+
+TEST_F(MeasureTest, AProcessThatIgnoresCtrlCIsKilledFiveSecondsLater) {
+  fake_.plan["in_call"] = 2;
+  fake_.plan["interrupt"] = 1;
+  fake_.plan["ignore"] = true;
+  fake_.plan["start"] = folder_.File("started");
+  const int64_t begin_ns = SystemClock().MonotonicNs();
+  const absl::StatusOr<RunRecord> run = Measure();
+  const int64_t duration_ns = SystemClock().MonotonicNs() - begin_ns;
+  ASSERT_TRUE(run.ok()) << run.status();
+  EXPECT_EQ(run->info.status, RunStatus::kInterrupted);
+  EXPECT_GE(duration_ns, 5'000'000'000);
+  EXPECT_LT(duration_ns, 30'000'000'000);
+  EXPECT_EQ(FakeBench::RunningCount(FakeBench::Started(folder_.File("started"))), 0);
+}
+
+TEST_F(MeasureTest, TheSecondCtrlCKills) {
+  fake_.plan["in_call"] = 1;
+  fake_.plan["interrupt"] = 2;
+  fake_.plan["ignore"] = true;
+  const int64_t begin_ns = SystemClock().MonotonicNs();
+  EXPECT_TRUE(absl::IsCancelled(Failure()));
+  EXPECT_LT(SystemClock().MonotonicNs() - begin_ns, 5'000'000'000);
+}
+
+TEST_F(MeasureTest, ASignalThatWeWereToldToIgnoreIsIgnored) {
+  const auto previous = signal(SIGHUP, SIG_IGN);
+  fake_.plan["in_call"] = 1;
+  fake_.plan["nohup"] = true;
+  const absl::StatusOr<RunRecord> run = Measure();
+  signal(SIGHUP, previous);
+  ASSERT_TRUE(run.ok()) << run.status();
+  EXPECT_EQ(InterruptSignal(), 0);
+  EXPECT_EQ(run->info.status, RunStatus::kComplete);
+}
+
 
 TEST_F(MeasureTest, APairIsMeasuredInTurnsAndRecordedEach) {
   MeasureRequest baseline = Request();

@@ -1,6 +1,8 @@
 #pragma once
 
+#include <absl/strings/str_split.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 #include <nlohmann/json.hpp>
 #include <string>
@@ -43,6 +45,24 @@ class FakeBench {
       calls.push_back(text.substr(begin, end - begin));
     }
     return calls;
+  }
+  // The processes that "start" of the plan wrote.
+  static std::vector<std::string> Started(const std::string& path) {
+    return absl::StrSplit(ReadFile(path).value_or(""), absl::ByAnyChar(" \n"), absl::SkipEmpty());
+  }
+  // How many of them run when they had two seconds to end.
+  static int RunningCount(const std::vector<std::string>& numbers) {
+    int count = 0;
+    for (int i = 0; i < 100 && (i == 0 || count > 0); ++i) {
+      if (i > 0) usleep(20'000);
+      count = 0;
+      for (const std::string& number : numbers) {
+        const std::string stat = ReadFile("/proc/" + number + "/stat").value_or("");
+        // Nobody may have taken its end yet.
+        if (!stat.empty() && stat.find(") Z ") == std::string::npos) ++count;
+      }
+    }
+    return count;
   }
   // A file that may stand for the recorder: no process loads it.
   std::string Recorder() const { return folder_.Write("librecorder.so", ""); }

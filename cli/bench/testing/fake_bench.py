@@ -4,8 +4,9 @@
 Keys: calls: file that gets the arguments of each process, a JSON list a line; times_us: {id: time of an iteration}; times_us_of:
 {name of the program: the same};
 device: cpu or cuda; fail: {id: message}; in_call: number of the process, from 1, that does one of these: crash (true),
-exit (code), hang (true), interrupt (true: SIGINT to its parent), cut (true: half a result); spool: file that a
-recording pass copies to where the recorder would write it.
+exit (code), hang (true), interrupt (how many SIGINT to its parent; then it hangs), ignore (true: SIGINT and SIGTERM),
+start (file that gets the numbers of itself and of a process that it starts), nohup (true: SIGHUP to its parent), cut
+(true: half a result); spool: file that a recording pass copies to where the recorder would write it.
 """
 
 import json
@@ -13,6 +14,7 @@ import os
 import re
 import shutil
 import signal
+import subprocess
 import sys
 import time
 
@@ -31,9 +33,18 @@ if number == plan.get("in_call"):
         os.kill(os.getpid(), signal.SIGSEGV)
     if "exit" in plan:
         sys.exit(plan["exit"])
-    if plan.get("interrupt"):
-        signal.signal(signal.SIGINT, signal.SIG_DFL)
+    for number_of_signal in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number_of_signal, signal.SIG_IGN if plan.get("ignore") else signal.SIG_DFL)
+    if plan.get("nohup"):
+        os.kill(os.getppid(), signal.SIGHUP)
+    if "start" in plan:
+        started = subprocess.Popen(["sleep", "60"])
+        with open(plan["start"] + ".new", "w") as file:
+            file.write(f"{os.getpid()} {started.pid}\n")
+        os.rename(plan["start"] + ".new", plan["start"])
+    for _ in range(plan.get("interrupt", 0)):
         os.kill(os.getppid(), signal.SIGINT)
+        time.sleep(0.5)
     if plan.get("hang") or plan.get("interrupt"):
         time.sleep(60)
 
