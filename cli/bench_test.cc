@@ -24,6 +24,7 @@ using stallhound::testing::RunSubprocess;
 using stallhound::testing::SubprocessResult;
 using store::RunStatus;
 using ::testing::HasSubstr;
+using ::testing::Not;
 
 class BenchTest : public ::testing::Test {
  protected:
@@ -39,9 +40,9 @@ class BenchTest : public ::testing::Test {
     options.timeout_ms = 120'000;
     options.environment.emplace_back("FAKE_BENCH", fake_.Plan());
     options.environment.emplace_back("STALLHOUND_RECORDER", fake_.Recorder());
-    return RunSubprocess(options);
     options.environment.insert(options.environment.end(), environment_.begin(), environment_.end());
     options.while_running = while_running_;
+    return RunSubprocess(options);
   }
   // Newest first.
   std::vector<store::RunInfo> Runs() {
@@ -60,9 +61,9 @@ class BenchTest : public ::testing::Test {
   stallhound::testing::TempDir folder_;
   std::string home_ = folder_.File("home");
   FakeBench fake_;
-};
   std::vector<std::pair<std::string, std::optional<std::string>>> environment_;
   std::function<void(pid_t, const std::string&, const std::string&)> while_running_;
+};
 
 TEST_F(BenchTest, MeasuresWhatTheConfigurationNames) {
   fake_.Record();
@@ -114,7 +115,27 @@ TEST_F(BenchTest, ACrashKeepsNothing) {
 TEST_F(BenchTest, AMissingBinaryIsNamed) {
   const SubprocessResult result = Run({"bench", "--binary", "none"});
   EXPECT_EQ(result.exit_code, 3);
-  EXPECT_THAT(result.err, HasSubstr(folder_.File("none") + "': there is no such program"));
+  EXPECT_THAT(result.err, HasSubstr(folder_.File("none") + "': there is no such program (hint: build it, as by"));
+}
+
+TEST_F(BenchTest, AMissingBuildIsNamedBeforeAnythingIsMeasured) {
+  const SubprocessResult result = Run({"ab", fake_.binary(), "/nope"});
+  EXPECT_EQ(result.exit_code, 3);
+  EXPECT_THAT(result.err, HasSubstr("'/nope': there is no such program (hint: BUILD_A and BUILD_B"));
+  EXPECT_THAT(result.err, Not(HasSubstr("stallhound.toml")));
+  EXPECT_TRUE(fake_.Calls().empty());
+}
+
+TEST_F(BenchTest, AFilterThatIsNoRegularExpressionIsUsage) {
+  for (const std::vector<std::string>& command :
+       {std::vector<std::string>{"bench"}, {"ab", fake_.binary(), fake_.binary()}}) {
+    std::vector<std::string> arguments = command;
+    arguments.insert(arguments.end(), {"--filter", "("});
+    const SubprocessResult result = Run(arguments);
+    EXPECT_EQ(result.exit_code, 2);
+    EXPECT_THAT(result.err, HasSubstr("--filter: '(' is no regular expression ("));
+  }
+  EXPECT_TRUE(fake_.Calls().empty());
 }
 
 TEST_F(BenchTest, AHistoryThatCannotBeOpenedIsSaidBeforeMeasuring) {
@@ -134,27 +155,6 @@ TEST_F(BenchTest, CtrlCKeepsTheRoundsAsAnInterruptedRun) {
   EXPECT_EQ(Runs()[0].status, RunStatus::kInterrupted);
 }
 
-TEST_F(BenchTest, AnEqualPairPasses) {
-  const SubprocessResult result = Run({"ab", fake_.binary(), fake_.binary(), "--rounds", "8"});
-  EXPECT_EQ(result.exit_code, 0) << result.err << result.out;
-  EXPECT_EQ(Runs().size(), 2u);
-  EXPECT_EQ(Runs()[0].revision, std::nullopt);
-}
-
-TEST_F(BenchTest, ASlowerBuildIsConfirmedAndFails) {
-  const SubprocessResult result = Run({"ab", fake_.binary(), SlowerBench(), "--rounds", "8", "--format", "json"});
-  EXPECT_EQ(result.exit_code, 1) << result.err;
-  EXPECT_THAT(result.out, HasSubstr("confirmed-slower"));
-  EXPECT_TRUE(nlohmann::json::accept(result.out));
-  const std::vector<std::string> calls = fake_.Calls();
-  EXPECT_EQ(calls.size(), 16u + 2u + 32u) << "screen, recording passes, confirmation";
-  EXPECT_THAT(calls.back(), HasSubstr("^(layer/a)")) << "of the screened case alone";
-  const auto history = store::OpenHistory(home_ + "/history.db", {}).value();
-  const auto runs = history->LastRuns({}).value();
-  EXPECT_EQ(history->ReadJudgements(runs[0].uuid)->size() + history->ReadJudgements(runs[1].uuid)->size(), 1u);
-}
-
-TEST_F(BenchTest, KeepingARunTwiceKeepsItOnce) {
 TEST_F(BenchTest, SigkillLeavesNothingForLong) {
   const std::string temporary = folder_.File("temporary");
   std::filesystem::create_directories(temporary);
@@ -182,6 +182,27 @@ TEST_F(BenchTest, SigkillLeavesNothingForLong) {
   EXPECT_TRUE(std::filesystem::is_empty(temporary));
 }
 
+TEST_F(BenchTest, AnEqualPairPasses) {
+  const SubprocessResult result = Run({"ab", fake_.binary(), fake_.binary(), "--rounds", "8"});
+  EXPECT_EQ(result.exit_code, 0) << result.err << result.out;
+  EXPECT_EQ(Runs().size(), 2u);
+  EXPECT_EQ(Runs()[0].revision, std::nullopt);
+}
+
+TEST_F(BenchTest, ASlowerBuildIsConfirmedAndFails) {
+  const SubprocessResult result = Run({"ab", fake_.binary(), SlowerBench(), "--rounds", "8", "--format", "json"});
+  EXPECT_EQ(result.exit_code, 1) << result.err;
+  EXPECT_THAT(result.out, HasSubstr("confirmed-slower"));
+  EXPECT_TRUE(nlohmann::json::accept(result.out));
+  const std::vector<std::string> calls = fake_.Calls();
+  EXPECT_EQ(calls.size(), 16u + 2u + 32u) << "screen, recording passes, confirmation";
+  EXPECT_THAT(calls.back(), HasSubstr("^(layer/a)")) << "of the screened case alone";
+  const auto history = store::OpenHistory(home_ + "/history.db", {}).value();
+  const auto runs = history->LastRuns({}).value();
+  EXPECT_EQ(history->ReadJudgements(runs[0].uuid)->size() + history->ReadJudgements(runs[1].uuid)->size(), 1u);
+}
+
+TEST_F(BenchTest, KeepingARunTwiceKeepsItOnce) {
   const store::RunRecord run = stallhound::testing::FullRun(1);
   EXPECT_TRUE(KeepRun(home_, run).ok());
   EXPECT_TRUE(KeepRun(home_, run).ok());

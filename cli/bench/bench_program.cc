@@ -67,16 +67,13 @@ absl::Status FailureOf(const BenchProgram& program, const BenchPass& pass, const
   return absl::DataLossError(message);
 }
 
-absl::Status CheckBinary(const std::string& binary) {
+}  // namespace
+
+absl::Status CheckBinary(const std::string& binary, std::string_view hint) {
   std::error_code error;
   if (std::filesystem::is_regular_file(binary, error)) return absl::OkStatus();
-  return absl::NotFoundError(
-      fmt::format("measuring with '{}': there is no such program (hint: build it, as by `bazel "
-                  "build //bench`, or name it: --binary, or binary in stallhound.toml)",
-                  binary));
+  return absl::NotFoundError(fmt::format("measuring with '{}': there is no such program (hint: {})", binary, hint));
 }
-
-}  // namespace
 
 std::string FilterOfNames(std::string_view filter_of_ids) {
   std::string filter;
@@ -92,7 +89,7 @@ std::string FilterOfNames(std::string_view filter_of_ids) {
 }
 
 absl::StatusOr<BenchOutput> RunBench(const BenchProgram& program, const BenchPass& pass) {
-  SH_RETURN_IF_ERROR(CheckBinary(program.binary));
+  SH_RETURN_IF_ERROR(CheckBinary(program.binary, "build it"));
   SH_ASSIGN_OR_RETURN(const ScratchFolder folder, ScratchFolder::Create());
   const std::string log_path = folder.File("output.txt");
   WatchedChild child;
@@ -108,9 +105,13 @@ absl::StatusOr<BenchOutput> RunBench(const BenchProgram& program, const BenchPas
   const bool has_result = output.ok() && !output->rows.empty();
   if (!end.timed_out && !end.signal && has_result) return output;
   if (!end.timed_out && !end.signal && *end.exit_code == 0) {
-    return output.ok() ? UsageError(fmt::format("measuring with '{}': no case matches the filter '{}'", program.binary,
-                                                program.filter))
-                       : output.status();
+    if (output.ok()) {
+      return UsageError(
+          fmt::format("measuring with '{}': no case matches the filter '{}'", program.binary, program.filter));
+    }
+    return absl::Status(output.status().code(),
+                        fmt::format("measuring with '{}', {}: {}{}", program.binary, pass.name,
+                                    std::string(output.status().message()), LastLines(log_path)));
   }
   return FailureOf(program, pass, end, log_path);
 }

@@ -180,7 +180,33 @@ TEST_F(MeasureTest, AResultCutInTheMiddleIsNotTaken) {
   fake_.plan["cut"] = true;
   const absl::Status failure = Failure();
   EXPECT_EQ(ExitCodeOf(failure), kExitData);
+  EXPECT_THAT(std::string(failure.message()), HasSubstr(fake_.binary() + "', round 2 of 3: reading its result: "));
   EXPECT_THAT(std::string(failure.message()), HasSubstr("no whole JSON"));
+}
+
+TEST_F(MeasureTest, AProcessWithoutAResultIsNamed) {
+  fake_.plan["in_call"] = 2;
+  fake_.plan["exit"] = 0;
+  const absl::Status failure = Failure();
+  EXPECT_EQ(ExitCodeOf(failure), kExitData);
+  EXPECT_THAT(std::string(failure.message()),
+              HasSubstr(fake_.binary() + "', round 2 of 3: reading its result: it left"));
+  EXPECT_THAT(std::string(failure.message()), Not(HasSubstr("stallhound-bench-")));
+  EXPECT_THAT(std::string(failure.message()), HasSubstr("about to misbehave"));
+}
+
+TEST_F(MeasureTest, AnImpossibleTimeFailsItsCaseAlone) {
+  for (const auto& [time_us, said] : std::vector<std::pair<nlohmann::json, std::string>>{
+           {-10.0, "-9000 ns"}, {-1.0, "time 0 ns"}, {2e12, "e+15 ns"}}) {
+    std::filesystem::remove(fake_.plan["calls"].get<std::string>());
+    fake_.plan["times_us"] = {{"layer/a", time_us}, {"layer/b", 2000.0}};
+    const absl::StatusOr<RunRecord> run = Measure();
+    ASSERT_TRUE(run.ok()) << run.status();
+    EXPECT_EQ(run->benchmarks[0].outcome, BenchmarkOutcome::kFailed);
+    EXPECT_THAT(run->benchmarks[0].message.value_or(""), HasSubstr("for 'layer/a'"));
+    EXPECT_TRUE(run->benchmarks[0].points.empty());
+    EXPECT_EQ(run->benchmarks[1].outcome, BenchmarkOutcome::kMeasured);
+  }
 }
 
 TEST_F(MeasureTest, AFilterThatMatchesNothingIsUsage) {
@@ -211,32 +237,6 @@ TEST_F(MeasureTest, AProcessThatHangsIsEnded) {
   EXPECT_THAT(std::string(failure.message()), HasSubstr("round 2 of 3: it was not done after 3.00 s"));
 }
 
-TEST_F(MeasureTest, CtrlCBehindTheFirstRoundGivesAnInterruptedRun) {
-  fake_.plan["in_call"] = 3;
-  fake_.plan["interrupt"] = 1;
-  const absl::StatusOr<RunRecord> run = Measure();
-  ASSERT_TRUE(run.ok()) << run.status();
-  EXPECT_EQ(InterruptSignal(), SIGINT);
-  EXPECT_EQ(run->info.status, RunStatus::kInterrupted);
-  EXPECT_EQ(Find(run->benchmarks[0], "cpu_time_ns")->samples.size(), 2u);
-  EXPECT_EQ(fake_.Calls().size(), 3u) << "nothing was recorded";
-}
-
-TEST_F(MeasureTest, CtrlCInTheFirstRoundGivesNothing) {
-  fake_.plan["in_call"] = 1;
-  fake_.plan["interrupt"] = 1;
-  EXPECT_TRUE(absl::IsCancelled(Failure()));
-}
-
-TEST_F(MeasureTest, CtrlCInTheRecordingPassKeepsTheTimes) {
-  fake_.plan["in_call"] = 4;
-  fake_.plan["interrupt"] = 1;
-  const absl::StatusOr<RunRecord> run = Measure();
-  ASSERT_TRUE(run.ok()) << run.status();
-  EXPECT_EQ(run->info.status, RunStatus::kInterrupted);
-  EXPECT_EQ(Find(run->benchmarks[0], "cpu_time_ns")->samples.size(), 3u);
-  EXPECT_EQ(console_.err(), "");
-}
 TEST_F(MeasureTest, AProcessThatHangsIsEndedWithWhatItStarted) {
   fake_.plan["in_call"] = 1;
   fake_.plan["hang"] = fake_.plan["ignore"] = true;
@@ -284,6 +284,32 @@ TEST_F(MeasureTest, ASignalThatWeWereToldToIgnoreIsIgnored) {
   EXPECT_EQ(run->info.status, RunStatus::kComplete);
 }
 
+TEST_F(MeasureTest, CtrlCBehindTheFirstRoundGivesAnInterruptedRun) {
+  fake_.plan["in_call"] = 3;
+  fake_.plan["interrupt"] = 1;
+  const absl::StatusOr<RunRecord> run = Measure();
+  ASSERT_TRUE(run.ok()) << run.status();
+  EXPECT_EQ(InterruptSignal(), SIGINT);
+  EXPECT_EQ(run->info.status, RunStatus::kInterrupted);
+  EXPECT_EQ(Find(run->benchmarks[0], "cpu_time_ns")->samples.size(), 2u);
+  EXPECT_EQ(fake_.Calls().size(), 3u) << "nothing was recorded";
+}
+
+TEST_F(MeasureTest, CtrlCInTheFirstRoundGivesNothing) {
+  fake_.plan["in_call"] = 1;
+  fake_.plan["interrupt"] = 1;
+  EXPECT_TRUE(absl::IsCancelled(Failure()));
+}
+
+TEST_F(MeasureTest, CtrlCInTheRecordingPassKeepsTheTimes) {
+  fake_.plan["in_call"] = 4;
+  fake_.plan["interrupt"] = 1;
+  const absl::StatusOr<RunRecord> run = Measure();
+  ASSERT_TRUE(run.ok()) << run.status();
+  EXPECT_EQ(run->info.status, RunStatus::kInterrupted);
+  EXPECT_EQ(Find(run->benchmarks[0], "cpu_time_ns")->samples.size(), 3u);
+  EXPECT_EQ(console_.err(), "");
+}
 
 TEST_F(MeasureTest, APairIsMeasuredInTurnsAndRecordedEach) {
   MeasureRequest baseline = Request();

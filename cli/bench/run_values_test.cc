@@ -80,6 +80,41 @@ TEST_F(BenchOutputTest, UnitsAreConvertedAndAggregatesLeftOut) {
   EXPECT_EQ(output->throttle_reasons, std::nullopt) << "there is no side file";
 }
 
+TEST_F(BenchOutputTest, ATimeThatCannotBeIsAFailure) {
+  const absl::StatusOr<BenchOutput> output = Read(R"({"context": {"host": "a \"NaN\" inf"},
+    "benchmarks": [
+      {"name": "zero", "real_time": 0, "time_unit": "ns"},
+      {"name": "negative", "real_time": -2.5, "time_unit": "us"},
+      {"name": "nan", "real_time": NaN, "time_unit": "ns"},
+      {"name": "infinite", "real_time": Infinity, "time_unit": "ns"},
+      {"name": "minus", "real_time": -Infinity, "time_unit": "ns"},
+      {"name": "long", "real_time": 1000001, "time_unit": "s"},
+      {"name": "longest", "real_time": 1e6, "time_unit": "s", "copy_ns": -nan},
+      {"name": "fine", "real_time": 3, "time_unit": "ns", "bytes": inf}]})");
+  ASSERT_TRUE(output.ok()) << output.status();
+  const std::pair<const char*, const char*> failures[] = {{"zero", "0 ns"},       {"negative", "-2500 ns"},
+                                                          {"nan", "NaN"},         {"infinite", "Infinity"},
+                                                          {"minus", "-Infinity"}, {"long", "1.000001e+15 ns"}};
+  ASSERT_EQ(output->rows.size(), std::size(failures) + 2);
+  for (size_t i = 0; i < std::size(failures); ++i) {
+    EXPECT_EQ(output->rows[i].error, std::string("the bench reported the time ") + failures[i].second + " for '" +
+                                         failures[i].first + "': above 0 and at most 1e+15 ns is possible");
+  }
+  for (size_t i = std::size(failures); i < output->rows.size(); ++i) {
+    EXPECT_EQ(output->rows[i].error, std::nullopt);
+    EXPECT_TRUE(output->rows[i].counters.empty()) << "unknown";
+  }
+  EXPECT_EQ(output->context.at("host"), "a \"NaN\" inf");
+}
+
+TEST_F(BenchOutputTest, ACaseIsReportedOnce) {
+  const absl::Status status = Read(R"({"benchmarks": [{"name": "a", "real_time": 3, "time_unit": "ns"},
+      {"name": "a/iterations:1/manual_time", "real_time": 3, "time_unit": "ns"}]})")
+                                  .status();
+  EXPECT_TRUE(absl::IsDataLoss(status));
+  EXPECT_NE(status.message().find("it reports 'a' twice"), std::string::npos) << status;
+}
+
 TEST_F(BenchOutputTest, RefusesWhatIsNoResult) {
   for (const char* text : {"", "{", "[]", R"({"benchmarks": 1})", R"({"benchmarks": [1]})",
                            R"({"benchmarks": [{"real_time": 1, "time_unit": "ns"}]})",

@@ -10,6 +10,7 @@
 #include <string>
 
 #include "base/status_macros.h"
+#include "cli/bench/bench_program.h"
 #include "cli/bench/keep_run.h"
 #include "cli/bench/measure.h"
 #include "cli/bench/work_tree.h"
@@ -18,8 +19,8 @@
 #include "cli/history.h"
 #include "cli/home.h"
 #include "cli/interrupt.h"
-#include "cli/report_format.h"
 #include "cli/option_checks.h"
+#include "cli/report_format.h"
 
 namespace stallhound::cli {
 namespace {
@@ -65,6 +66,9 @@ absl::StatusOr<int> RunAbCommand(const AbOptions& options, CommandContext& conte
   MeasureRequest candidate = RequestOf(options.candidate, options, config);
   // One tree cannot be the source of both as it is now, and nothing says of which it is.
   if (baseline.source_folder == candidate.source_folder) baseline.source_folder = candidate.source_folder = "";
+  for (const MeasureRequest* request : {&baseline, &candidate}) {
+    SH_RETURN_IF_ERROR(CheckBinary(request->bench.binary, "BUILD_A and BUILD_B are paths of bench binaries"));
+  }
   SH_RETURN_IF_ERROR(CheckHistory(baseline.home, console));
   SH_ASSIGN_OR_RETURN(const MeasuredPair pair, MeasurePair(baseline, candidate, console));
   SH_RETURN_IF_ERROR(KeepRun(baseline.home, pair.baseline));
@@ -102,11 +106,11 @@ void AddAbCommand(CommandRegistry& registry) {
       ->type_name("");
   command->add_option("BUILD_B", options->candidate, "Path of the one that is judged")->required()->type_name("");
   command->add_option("--filter", options->filter, "Only benchmarks whose id matches, in place of bench.filter")
+      ->check(RegularExpression())
       ->type_name("REGEX");
   command->add_option("--rounds", options->rounds, "Fresh processes a side before any confirmation")
       ->check(WholeNumber(1, 1000))
       ->type_name("N");
-      ->check(RegularExpression())
   command->add_flag("--strict", options->strict, "Exit 5 where something is suspect or inconclusive");
   AddReportOptions(*command, {"text", "markdown", "json", "junit"}, options->report);
 }

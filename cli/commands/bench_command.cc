@@ -10,6 +10,7 @@
 #include <string>
 
 #include "base/status_macros.h"
+#include "cli/bench/bench_program.h"
 #include "cli/bench/keep_run.h"
 #include "cli/bench/measure.h"
 #include "cli/bench/work_tree.h"
@@ -17,8 +18,8 @@
 #include "cli/exit_code.h"
 #include "cli/home.h"
 #include "cli/interrupt.h"
-
 #include "cli/option_checks.h"
+
 namespace stallhound::cli {
 namespace {
 
@@ -39,6 +40,9 @@ Examples:
   stallhound bench --filter 'layer_norm/optimized/.*/forward'
   stallhound bench --rounds 16 --binary ../other/bazel-bin/bench/bench
   stallhound gate                                  # then: is it worse than the baseline?)help";
+
+constexpr char kBinaryHint[] =
+    "build it, as by `bazel build //bench`, or name it: --binary, or bench.binary in stallhound.toml";
 
 struct BenchOptions {
   std::string filter;
@@ -62,6 +66,7 @@ absl::StatusOr<int> RunBenchCommand(const BenchOptions& options, CommandContext&
   if (options.rounds) request.bench.rounds = *options.rounds;
   request.home = HomeFolder();
   request.source_folder = FindWorkTree(options.binary.empty() ? config.folder : request.bench.binary);
+  SH_RETURN_IF_ERROR(CheckBinary(request.bench.binary, kBinaryHint));
   SH_RETURN_IF_ERROR(CheckHistory(request.home, context.console));
   SH_ASSIGN_OR_RETURN(const store::RunRecord run, MeasureRun(request, context.console));
   SH_RETURN_IF_ERROR(KeepRun(request.home, run));
@@ -90,12 +95,12 @@ void AddBenchCommand(CommandRegistry& registry) {
       },
       [options](CommandContext& context) { return RunBenchCommand(*options, context); });
   command->add_option("--filter", options->filter, "Only benchmarks whose id matches, in place of bench.filter")
+      ->check(RegularExpression())
       ->type_name("REGEX");
   command->add_option("--rounds", options->rounds, "Fresh processes that time every case, in place of bench.rounds")
       ->check(WholeNumber(1, 1000))
       ->type_name("N");
   command->add_option("--binary", options->binary, "The bench binary, in place of bench.binary")->type_name("PATH");
-      ->check(RegularExpression())
 }
 
 }  // namespace stallhound::cli

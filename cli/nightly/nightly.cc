@@ -12,6 +12,7 @@
 #include "base/clock.h"
 #include "base/file.h"
 #include "base/status_macros.h"
+#include "cli/bench/bench_program.h"
 #include "cli/bench/keep_run.h"
 #include "cli/exit_code.h"
 #include "cli/gate/gate_runs.h"
@@ -40,15 +41,11 @@ class Nightly {
       : request_(request), measure_(measure), home_(request.measure.home), console_(console) {}
 
   absl::StatusOr<int> Run() {
+    SH_RETURN_IF_ERROR(
+        CheckBinary(request_.measure.bench.binary,
+                    "build it, as by `bazel build //bench`, or name it: bench.binary in stallhound.toml"));
     SH_RETURN_IF_ERROR(CheckHistory(home_, console_));
-    absl::StatusOr<KeptBuild> build = KeepBuild(home_, request_.measure.bench.binary);
-    if (absl::IsNotFound(build.status())) {
-      return absl::NotFoundError(
-          fmt::format("measuring with '{}': there is no such program; build it, or name another with bench.binary in "
-                      "stallhound.toml",
-                      request_.measure.bench.binary));
-    }
-    SH_ASSIGN_OR_RETURN(build_, std::move(build));
+    SH_ASSIGN_OR_RETURN(build_, KeepBuild(home_, request_.measure.bench.binary));
     SH_ASSIGN_OR_RETURN(const store::RunRecord measured, measure_.run(MeasureOf(build_), console_));
     SH_RETURN_IF_ERROR(KeepRun(home_, measured));
     SH_RETURN_IF_ERROR(AddRun(build_, measured.info.uuid));

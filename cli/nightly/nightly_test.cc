@@ -180,7 +180,9 @@ TEST_F(NightlyTest, AProgramThatIsNotThereIsNamedWithWhatToDo) {
   CapturedConsole captured;
   const absl::Status status = RunNightly(request_, measure_, captured.console()).status();
   EXPECT_EQ(status.code(), absl::StatusCode::kNotFound);
-  EXPECT_THAT(std::string(status.message()), HasSubstr(folder_.File("none") + "': there is no such program; build it"));
+  EXPECT_THAT(std::string(status.message()),
+              HasSubstr(folder_.File("none") + "': there is no such program (hint: build it, as by"));
+  EXPECT_FALSE(std::filesystem::exists(folder_.File("home")));
 }
 
 TEST_F(NightlyTest, ErrorsOfMeasuringAreItsOwn) {
