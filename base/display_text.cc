@@ -79,4 +79,9 @@ std::string ShortenedMiddle(std::string_view text, size_t width) {
   return std::string(head).append(kEllipsis).append(text.substr(tail_begin));
 }
 
+std::string DisplayableMessage(std::string_view text) {
+  constexpr size_t kMostWidth = 300;
+  return ShortenedMiddle(Displayable(text), kMostWidth);
+}
+
 }  // namespace stallhound

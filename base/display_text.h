@@ -21,4 +21,8 @@ size_t DisplayWidth(std::string_view text);
 // of a path the file and line too. Never cuts a character or takes its marks.
 std::string ShortenedMiddle(std::string_view text, size_t width);
 
+// What a program said at length (why a case failed), where there is room for a few lines: Displayable, shortened to 300
+// columns. Files for programs keep it whole.
+std::string DisplayableMessage(std::string_view text);
+
 }  // namespace stallhound

@@ -59,6 +59,14 @@ TEST(DisplayTextTest, ShortensInTheMiddle) {
   EXPECT_EQ(ShortenedMiddle("abcdef", 0), "");
 }
 
+TEST(DisplayTextTest, AMessageKeepsBothEndsIn300Columns) {
+  EXPECT_EQ(DisplayableMessage("oracle:\nerror 2.5 of 1"), "oracle: error 2.5 of 1");
+  const std::string shortened = DisplayableMessage("begin " + std::string(5000, 'x') + " end");
+  EXPECT_EQ(DisplayWidth(shortened), 300u);
+  EXPECT_EQ(shortened.substr(0, 7), "begin x");
+  EXPECT_EQ(shortened.substr(shortened.size() - 5), "x end");
+}
+
 TEST(DisplayTextTest, ShorteningFitsAndCutsNoCharacter) {
   const std::string texts[] = {std::string(40'000, 'k'), "関数の名前がとても長い場合にどう切るか",
                                "e\u0301o\u0308u\u0308a\u0301e\u0301o\u0308u\u0308a\u0301", "a関b数c名d前e長f場g合h切i"};

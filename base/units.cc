@@ -90,6 +90,12 @@ std::string FormatDuration(int64_t duration_ns) {
   return fmt::format("{} h {:02} min", minutes / 60, minutes % 60);
 }
 
+std::string FormatRoundedDuration(double duration_ns) {
+  constexpr double kLimit = 0x1p63;
+  if (!(std::abs(duration_ns) < kLimit)) return "out of range";
+  return FormatDuration(std::llround(duration_ns));
+}
+
 std::string FormatBytes(uint64_t bytes) {
   if (bytes < 1024) return fmt::format("{} B", bytes);
   double value = static_cast<double>(bytes) / kKibi;

@@ -15,6 +15,9 @@ namespace stallhound {
 // "1 min 40 s", from an hour on "2 h 05 min". Negative values keep their sign.
 std::string FormatDuration(int64_t duration_ns);
 
+// The same of a computed time, rounded to whole ns. What int64 cannot hold (292 years), and NaN, is "out of range".
+std::string FormatRoundedDuration(double duration_ns);
+
 // "512 B", "4.00 KiB", "1.50 GiB": powers of 1024, three significant digits.
 std::string FormatBytes(uint64_t bytes);
 

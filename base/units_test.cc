@@ -28,6 +28,15 @@ TEST(FormatDurationTest, KeepsTheSign) {
   EXPECT_EQ(FormatDuration(std::numeric_limits<int64_t>::min()).front(), '-');
 }
 
+TEST(FormatRoundedDurationTest, RoundsAndDoesNotOverflow) {
+  EXPECT_EQ(FormatRoundedDuration(12'344.6), "12.3 us");
+  EXPECT_EQ(FormatRoundedDuration(-999.6), "-1.00 us");
+  EXPECT_EQ(FormatRoundedDuration(9e18), "2500000 h 00 min");
+  for (const double huge : {1e300, -1e300, 0x1p63, std::numeric_limits<double>::quiet_NaN()}) {
+    EXPECT_EQ(FormatRoundedDuration(huge), "out of range") << huge;
+  }
+}
+
 TEST(FormatBytesTest, UsesPowersOf1024) {
   EXPECT_EQ(FormatBytes(0), "0 B");
   EXPECT_EQ(FormatBytes(1023), "1023 B");
