@@ -108,12 +108,24 @@ absl::StatusOr<Measured> Measure(const CaseRounds& rounds, std::optional<Directi
   detection.margin_ratio = rounds.budget_ratio;
   SH_ASSIGN_OR_RETURN(verdict.smallest_effect_ratio,
                       stats::MinimumDetectableEffect(times.baseline, times.candidate, detection));
+  if (verdict.smallest_effect_ratio && verdict.interval) {
+    const double half_width = (verdict.interval->high - verdict.interval->low) / 2;
+    verdict.smallest_effect_ratio = std::max(*verdict.smallest_effect_ratio, half_width);
+  }
   return measured;
 }
 
 void Set(TimeVerdict& verdict, Answer answer, Reason reason) {
   verdict.answer = answer;
   verdict.reason = reason;
+}
+
+// Nothing was found. That is a pass if what matters would have been.
+void SetNothingFound(double budget_ratio, Reason reason, TimeVerdict& verdict) {
+  const bool could_see =
+      verdict.smallest_effect_ratio && *verdict.smallest_effect_ratio <= budget_ratio + kMostUnseenRatio;
+  if (could_see) return Set(verdict, Answer::kPass, reason);
+  Set(verdict, Answer::kInconclusive, Reason::kTooNoisy);
 }
 
 // Sets the verdict if the rounds allow none other; true if they do not.
@@ -149,10 +161,10 @@ Finding Find(const Comparison& comparison, bool is_significant, double budget_ra
   return IsOutside(nearest, comparison.direction, budget_ratio) ? Finding::kProven : Finding::kPerhapsWithinBudget;
 }
 
-void SetConfirmed(Finding finding, Direction direction, TimeVerdict& verdict) {
+void SetConfirmed(Finding finding, Direction direction, double budget_ratio, TimeVerdict& verdict) {
   switch (finding) {
     case Finding::kNothing:
-      return Set(verdict, Answer::kPass, Reason::kNotConfirmed);
+      return SetNothingFound(budget_ratio, Reason::kNotConfirmed, verdict);
     case Finding::kPerhapsWithinBudget:
       return Set(verdict, Answer::kSuspect, Reason::kIntervalOverlapsBudget);
     case Finding::kProven:
@@ -175,7 +187,7 @@ absl::StatusOr<TimeVerdict> ScreenTimes(const CaseRounds& rounds, RoundSource so
     Set(verdict, Answer::kSuspect,
         source == RoundSource::kStored ? Reason::kStoredRunsOnly : Reason::kAwaitsConfirmation);
   } else {
-    Set(verdict, Answer::kPass, Reason::kNoChangeSeen);
+    SetNothingFound(rounds.budget_ratio, Reason::kNoChangeSeen, verdict);
   }
   return verdict;
 }
@@ -219,7 +231,7 @@ absl::StatusOr<std::vector<TimeVerdict>> ConfirmTimes(std::span<const Confirmati
       if (one.cycles && Find(*one.cycles, cycle_adjusted[i] <= rule.q, budget_ratio) != in_time) {
         Set(one.verdict, Answer::kInconclusive, Reason::kClocks);
       } else {
-        SetConfirmed(in_time, cases[i].direction, one.verdict);
+        SetConfirmed(in_time, cases[i].direction, budget_ratio, one.verdict);
       }
     }
     verdicts.push_back(std::move(one.verdict));

@@ -21,7 +21,10 @@ inline constexpr int64_t kScreenRoundCount = 8;         // a side, at least
 inline constexpr int64_t kLeastConfirmRoundCount = 16;  // a side
 inline constexpr double kScreenAlpha = 0.05;
 inline constexpr double kIntervalConfidenceRatio = 0.95;
-inline constexpr double kDetectionPowerRatio = 0.9;        // of TimeVerdict::smallest_effect_ratio
+inline constexpr double kDetectionPowerRatio = 0.9;  // of TimeVerdict::smallest_effect_ratio
+// A pass says that no slow-down beyond the budget by more than this would have been missed: the largest change whose
+// power README.md states. Where the noise hides more, finding nothing is no answer.
+inline constexpr double kMostUnseenRatio = 0.10;
 inline constexpr double kClockToleranceRatio = 0.005;      // SM clocks closer than this are equal
 inline constexpr double kMostClockDifferenceRatio = 0.02;  // further apart, cycles do not explain times either
 
@@ -55,8 +58,9 @@ struct TimeVerdict {
   std::optional<double> p;           // one-sided rank test
   std::optional<double> p_adjusted;  // over all confirmed cases; null in a screen
   std::optional<double> p_min;       // smallest p that these rounds could have given
-  // Smallest slow-down that would have been seen with kDetectionPowerRatio; null: none, however large, or a side is
-  // empty.
+  // Smallest slow-down that would have been seen with kDetectionPowerRatio, at least half of `interval`: the estimate
+  // assumes one mode, and sees little of the spread of rounds that have several. Null: none, however large, or a side
+  // is empty.
   std::optional<double> smallest_effect_ratio;
   std::optional<double> clock_ratio;          // candidate's SM clock over the baseline's; null: not measured on a side
   std::optional<int64_t> needed_round_count;  // a side; set with kTooFewRounds
@@ -72,7 +76,8 @@ enum class RoundSource : uint8_t {
 
 // A case is suspect if a one-sided rank test in the direction of its effect gives p < kScreenAlpha and the ratio of
 // medians lies outside the budget; else it passes. Inconclusive below kScreenRoundCount rounds a side, in another
-// environment, or by the rule on clocks: if the SM clocks differ by more than kClockToleranceRatio, a compute-bound
+// environment, if it would pass but the smallest effect is above the budget by more than kMostUnseenRatio, or by the
+// rule on clocks: if the SM clocks differ by more than kClockToleranceRatio, a compute-bound
 // case must give the same answer in cycles, and all others, and differences above kMostClockDifferenceRatio, are
 // inconclusive. Errors: InvalidArgument for a time, clock or budget that is not finite and positive (a budget may be
 // 0). About 3 ms for 8 rounds a side.

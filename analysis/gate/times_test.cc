@@ -109,6 +109,44 @@ TEST(ScreenTimesTest, SaysWhatItCouldHaveSeen) {
   EXPECT_LT(*quiet.smallest_effect_ratio, 0.015);
 }
 
+// `half_spread_ratio` of the median, evenly, on both sides.
+CaseRounds Spread(int64_t count, double half_spread_ratio) {
+  CaseRounds rounds;
+  for (int64_t i = 0; i < count; ++i) {
+    const double place = 2.0 * static_cast<double>(i) / static_cast<double>(count - 1) - 1;
+    rounds.baseline.push_back({1000 * (1 + half_spread_ratio * place)});
+    rounds.candidate.push_back({1000 * (1 - half_spread_ratio * place)});
+  }
+  return rounds;
+}
+
+TEST(ScreenTimesTest, NoiseThatHidesTooMuchIsNoPass) {
+  const TimeVerdict quiet = Screen(Spread(8, 0.05));
+  EXPECT_EQ(quiet.answer, Answer::kPass);
+  EXPECT_LT(*quiet.smallest_effect_ratio, kMostUnseenRatio);
+  CaseRounds noisy = Spread(8, 0.1);
+  const TimeVerdict verdict = Screen(noisy);
+  EXPECT_EQ(verdict.answer, Answer::kInconclusive);
+  EXPECT_EQ(verdict.reason, Reason::kTooNoisy);
+  EXPECT_GT(*verdict.smallest_effect_ratio, 0.005 + kMostUnseenRatio);
+  noisy.budget_ratio = *verdict.smallest_effect_ratio;
+  EXPECT_EQ(Screen(noisy).answer, Answer::kPass) << "nobody asked for less";
+}
+
+TEST(ScreenTimesTest, WhatItCouldHaveSeenIsNoLessThanItsIntervalSays) {
+  CaseRounds rounds;
+  for (const double time : {1.7, 1.71, 1.72, 15.9, 16.0, 16.0, 16.1, 16.1, 16.2, 16.2}) {
+    rounds.baseline.push_back({time});
+    rounds.candidate.push_back({time * 1.005});
+  }
+  const TimeVerdict verdict = Screen(rounds);
+  ASSERT_TRUE(verdict.interval.has_value());
+  const double half_width = (verdict.interval->high - verdict.interval->low) / 2;
+  ASSERT_GT(half_width, 0.1) << "of two modes";
+  EXPECT_GE(*verdict.smallest_effect_ratio, half_width);
+  EXPECT_EQ(verdict.reason, Reason::kTooNoisy);
+}
+
 TEST(ScreenTimesTest, TooFewRoundsAreNoAnswer) {
   Rounds rounds(64);
   const TimeVerdict seven = Screen(rounds.Case(7, 2));
@@ -175,6 +213,13 @@ TEST(ConfirmTimesTest, ConfirmsOnlyTheScreenedDirection) {
   const TimeVerdict verdict = Confirm(rounds.Case(16, 0.98), Direction::kSlower);
   EXPECT_EQ(verdict.answer, Answer::kPass);
   EXPECT_EQ(verdict.reason, Reason::kNotConfirmed);
+}
+
+TEST(ConfirmTimesTest, NoiseThatHidesTooMuchClearsNothing) {
+  EXPECT_EQ(Confirm(Spread(16, 0.03)).reason, Reason::kNotConfirmed);
+  const TimeVerdict verdict = Confirm(Spread(16, 0.4));
+  EXPECT_EQ(verdict.answer, Answer::kInconclusive);
+  EXPECT_EQ(verdict.reason, Reason::kTooNoisy);
 }
 
 TEST(ConfirmTimesTest, AnIntervalThatReachesIntoTheBudgetIsOnlySuspect) {

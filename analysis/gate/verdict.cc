@@ -60,6 +60,8 @@ std::string_view ReasonName(Reason reason) {
       return "clocks";
     case Reason::kClockNotRecorded:
       return "clock-not-recorded";
+    case Reason::kTooNoisy:
+      return "too-noisy";
     case Reason::kEnvironmentDiffers:
       return "environment-differs";
   }

@@ -38,6 +38,7 @@ enum class Reason : uint8_t {
   kTooFewRounds,
   kClocks,            // the SM clocks of the two sides differ, and may be the cause
   kClockNotRecorded,  // some rounds have SM clocks, others have none
+  kTooNoisy,          // no change was found, but even one of more than kMostUnseenRatio need not have been
   // Both.
   kEnvironmentDiffers,  // the comparability keys are not equal
 };

@@ -23,9 +23,9 @@ struct DetectionRule {
 // their median absolute deviation, so that a few outliers do not hide what the test can see (P. J. Rousseeuw, C. Croux,
 // JASA 88 (1993) 1273-1283). Rank test: the variance of its statistic under a shift of normal noise (E. L. Lehmann,
 // Nonparametrics, 1975, section 2.3); interval: the normal approximation of a median's error. As uncertain as the
-// spread itself, by a fifth at 8 a side. Null: samples of these sizes give no p <= alpha, whatever the change. Errors:
-// InvalidArgument for an empty side, NaN, infinity, a value that is not positive, or alpha, power or confidence outside
-// (0, 1). O(n), under 1 ms.
+// spread itself, by a fifth at 8 a side; too small for samples of several modes, of which the deviation sees one. Null:
+// samples of these sizes give no p <= alpha, whatever the change. Errors: InvalidArgument for an empty side, NaN,
+// infinity, a value that is not positive, or alpha, power or confidence outside (0, 1). O(n), under 1 ms.
 absl::StatusOr<std::optional<double>> MinimumDetectableEffect(std::span<const double> baseline,
                                                               std::span<const double> candidate,
                                                               const DetectionRule& rule);

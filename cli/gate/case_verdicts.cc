@@ -4,7 +4,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cmath>
 #include <map>
 
 #include "analysis/gate/counts.h"
@@ -82,7 +81,7 @@ std::optional<double> MedianOf(const std::vector<analysis::gate::Round>& rounds)
 
 std::string MedianText(const std::vector<analysis::gate::Round>& rounds) {
   const std::optional<double> median = MedianOf(rounds);
-  return median ? FormatDuration(std::llround(*median)) : "not recorded";
+  return median ? FormatRoundedDuration(*median) : "not recorded";
 }
 
 }  // namespace
@@ -142,6 +141,10 @@ store::Verdict TimeVerdictOf(const TimeVerdict& verdict, const analysis::gate::C
   }
   if (verdict.clock_ratio && verdict.reason == analysis::gate::Reason::kClocks) {
     stored.reason += fmt::format("; the SM clock was {:.4f} times the baseline's", *verdict.clock_ratio);
+  }
+  if (verdict.smallest_effect_ratio && verdict.reason == analysis::gate::Reason::kTooNoisy) {
+    stored.reason +=
+        fmt::format("; a slow-down below {} need not be seen", FormatPercent(*verdict.smallest_effect_ratio));
   }
   if (verdict.effect_ratio) stored.effect_ratio = 1 + *verdict.effect_ratio;
   if (verdict.interval) {
