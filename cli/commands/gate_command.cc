@@ -18,8 +18,10 @@ constexpr char kDetails[] =
     R"help(Compares a run of the history (the newest, or the one whose uuid begins with RUN) with the baseline
 that stallhound.toml names. Counts must not rise: a new kernel, wait or copy is named with its case
 and line. Times of stored runs alone make a case suspect, never a failure: `stallhound ab` and
-`stallhound nightly` measure both sides again. A case that fails now is a regression. What was said is
-kept in the history.
+`stallhound nightly` measure both sides again, and what they said of the same two runs stands. A case
+that fails now is a regression. What was said is kept in the history.
+
+A time whose noise would hide a slow-down of 10% beyond its budget is inconclusive, not a pass.
 
 Exit codes: 0 nothing regressed; 1 something did; 3 no run, no baseline or nothing in common; with
 --strict 5 where something is suspect or inconclusive.

@@ -5,6 +5,7 @@
 #include "base/clock.h"
 #include "base/status_macros.h"
 #include "cli/exit_code.h"
+#include "cli/gate/confirmed_verdicts.h"
 #include "cli/gate/gate_values.h"
 #include "cli/gate/judgement_uuid.h"
 #include "reports/gate/gate_output.h"
@@ -35,11 +36,14 @@ absl::StatusOr<reports::GateReport> JudgeStoredRuns(const GateRequest& request, 
   const int64_t now_ns = SystemClock().RealtimeNs();
   SH_ASSIGN_OR_RETURN(const std::vector<store::Acknowledgement> acknowledgements,
                       history.ActiveAcknowledgements(now_ns));
+  SH_ASSIGN_OR_RETURN(const std::vector<store::Judgement> earlier, history.ReadJudgements(request.run_uuid));
+  const std::vector<store::Verdict> confirmed = ConfirmedVerdicts(earlier, request.baseline_uuid);
   SH_ASSIGN_OR_RETURN(const JudgedRun judged, JudgeRun({.baseline = &baseline,
                                                         .candidate = &run,
                                                         .gate = request.config,
                                                         .are_interleaved = request.are_interleaved,
                                                         .confirm = request.confirm,
+                                                        .confirmed = confirmed,
                                                         .acknowledgements = acknowledgements,
                                                         .judged_at_ns = now_ns}));
   SH_RETURN_IF_ERROR(KeepJudgement(judged.judgement, history));

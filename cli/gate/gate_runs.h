@@ -26,7 +26,8 @@ struct GateRequest {
   ReportOptions report;          // text, markdown, json or junit
 };
 
-// Judges and keeps the judgement in the history. The report's exit code is 1 if something regressed, 5 if strict and
+// Judges and keeps the judgement in the history. What interleaved rounds have said of the two runs before stands where
+// there are no fresh ones (ConfirmedVerdicts). The report's exit code is 1 if something regressed, 5 if strict and
 // something is suspect or inconclusive, else 0. GateRequest::report is not used. Errors: as JudgeRun and those of the
 // history.
 absl::StatusOr<reports::GateReport> JudgeStoredRuns(const GateRequest& request, store::History& history);

@@ -12,6 +12,7 @@
 #include "base/clock.h"
 #include "base/status_macros.h"
 #include "cli/gate/case_verdicts.h"
+#include "cli/gate/confirmed_verdicts.h"
 #include "cli/gate/judgement_uuid.h"
 #include "cli/gate/run_values.h"
 
@@ -35,6 +36,12 @@ std::map<CaseKey, const BenchmarkResult*> ByName(const store::RunRecord& run) {
   std::map<CaseKey, const BenchmarkResult*> cases;
   for (const BenchmarkResult& result : run.benchmarks) cases[{result.suite, result.name}] = &result;
   return cases;
+}
+
+std::string SuitesText(const std::map<CaseKey, const BenchmarkResult*>& cases) {
+  std::set<std::string> suites;
+  for (const auto& [key, result] : cases) suites.insert(key.first);
+  return absl::StrJoin(suites, "', '");
 }
 
 bool Matches(const std::string& pattern, const std::string& text) {
@@ -72,11 +79,12 @@ class Judge {
   absl::StatusOr<JudgedRun> Run() {
     SH_RETURN_IF_ERROR(JudgeCases());
     SH_RETURN_IF_ERROR(Confirm());
-    for (const ScreenedTime& time : times_) {
-      Verdict verdict = TimeVerdictOf(time.verdict, time.rounds);
-      verdict.suite = time.suite;
-      verdict.metric = time.metric;
-      AddVerdict(std::move(verdict));
+    for (const ScreenedTime& time : times_) AddTime(time);
+    if (judged_.judgement.verdicts.empty()) {
+      return absl::FailedPreconditionError(fmt::format(
+          "judging the run {}: it and the baseline {} have nothing in common that was measured on both sides, no case "
+          "with counts or times; name another baseline, or run the same suite",
+          request_.candidate->info.uuid, request_.baseline->info.uuid));
     }
     AddNotes();
     Acknowledge();
@@ -100,9 +108,10 @@ class Judge {
         std::any_of(after.begin(), after.end(), [&](const auto& entry) { return before.contains(entry.first); });
     if (!has_common) {
       return absl::FailedPreconditionError(
-          fmt::format("judging the run {}: none of its {} cases is among the {} of the baseline {}; name another "
-                      "baseline, or run the same suite",
-                      request_.candidate->info.uuid, after.size(), before.size(), request_.baseline->info.uuid));
+          fmt::format("judging the run {}: none of its {} cases is among the {} of the baseline {} (suites '{}' and "
+                      "'{}'); name another baseline, or run the same suite",
+                      request_.candidate->info.uuid, after.size(), before.size(), request_.baseline->info.uuid,
+                      SuitesText(after), SuitesText(before)));
     }
     for (const auto& [key, result] : after) {
       const auto found = before.find(key);
@@ -133,8 +142,14 @@ class Judge {
       }
       return absl::OkStatus();
     }
-    if (!was_measured) {
+    if (baseline == nullptr) {
       new_.push_back(candidate.name);
+      return absl::OkStatus();
+    }
+    if (!was_measured) {
+      AddOutcome(candidate, VerdictOutcome::kInconclusive,
+                 fmt::format("baseline-not-measured: {} in the baseline: {}", store::Text(baseline->outcome),
+                             baseline->message.value_or("no message")));
       return absl::OkStatus();
     }
     SH_RETURN_IF_ERROR(CompareCase(*baseline, candidate));
@@ -223,6 +238,20 @@ class Judge {
     return absl::OkStatus();
   }
 
+  void AddTime(const ScreenedTime& time) {
+    Verdict verdict = TimeVerdictOf(time.verdict, time.rounds);
+    verdict.suite = time.suite;
+    verdict.metric = time.metric;
+    if (verdict.outcome == VerdictOutcome::kSuspect && !request_.confirm) {
+      const StandingRule rule = {time.rounds.budget_ratio, request_.gate.q};
+      if (const Verdict* known = FindStanding(verdict, request_.confirmed, rule)) {
+        verdict = *known;
+        settled_.push_back(verdict.benchmark);
+      }
+    }
+    AddVerdict(std::move(verdict));
+  }
+
   void AddVerdict(Verdict verdict) { judged_.judgement.verdicts.push_back(std::move(verdict)); }
 
   void AddOutcome(const BenchmarkResult& result, VerdictOutcome outcome, const std::string& reason) {
@@ -253,8 +282,9 @@ class Judge {
       if (!names.empty()) notes.push_back(fmt::format("{}: {}.", what, Named(names)));
     };
     add("Not recorded on either side and taken as equal", environment_.unknown);
-    add("Without a measured case in the baseline, so not judged", new_);
+    add("Not in the baseline, so not judged", new_);
     add("In the baseline but not in this run", missing_);
+    add("Times as interleaved rounds of an earlier judgement of these two runs said", settled_);
     add("Counts were not recorded on either side", not_recorded_);
   }
 
@@ -274,7 +304,7 @@ class Judge {
                                           verdict.benchmark, until, found->author, found->reason,
                                           found->issue_url ? " (" + *found->issue_url + ")" : ""));
       verdict.outcome = VerdictOutcome::kPass;
-      verdict.reason = fmt::format("acknowledged: {}", verdict.reason);
+      verdict.reason = fmt::format("{}: {}", kAcknowledgedReason, verdict.reason);
     }
   }
 
@@ -284,6 +314,7 @@ class Judge {
   std::vector<ScreenedTime> times_;
   std::vector<std::string> new_;
   std::vector<std::string> missing_;
+  std::vector<std::string> settled_;
   std::vector<std::string> not_recorded_;
 };
 

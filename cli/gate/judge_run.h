@@ -27,7 +27,8 @@ struct JudgeRequest {
   const store::RunRecord* candidate = nullptr;
   GateConfig gate;
   bool are_interleaved = false;                              // the rounds of both were measured together
-  ConfirmRounds confirm;                                     // empty: a change of time stays suspect
+  ConfirmRounds confirm;                                     // empty: a change of time stays suspect, unless
+  std::span<const store::Verdict> confirmed;                 // these settle it (confirmed_verdicts.h)
   std::span<const store::Acknowledgement> acknowledgements;  // those not in force at that instant are left out
   int64_t judged_at_ns = 0;
 };
@@ -45,18 +46,22 @@ struct JudgedRun {
   std::vector<std::string> notes;           // cases of one side only, differing environments, acknowledgements
 };
 
-inline constexpr int64_t kGateRuleVersion = 1;
+inline constexpr int64_t kGateRuleVersion = 2;
 
 // The metric of the verdict on a case that was not measured.
 inline constexpr char kOutcomeMetric[] = "outcome";
+
+inline constexpr char kAcknowledgedReason[] = "acknowledged";
 
 // A reason is "code: sentence". Codes are those of analysis/gate, and of kOutcomeMetric:
 //   case-failed   failed now but not in the baseline, new cases too: regressed. Failed before as well: inconclusive
 //   case-skipped  inconclusive
 //   case-missing  in the baseline only: inconclusive
-// What was acknowledged passes with the code "acknowledged". The judgement's uuid follows from its content.
-// Errors: those of `confirm`; FailedPrecondition if the runs have no case in common; InvalidArgument for a run that
-// holds impossible values.
+//   baseline-not-measured  failed or was skipped there, and is measured now: inconclusive
+// What the screen suspects has the verdict of `confirmed` that stands, if there is one; a note says so.
+// What was acknowledged passes with the code kAcknowledgedReason. The judgement's uuid follows from its content.
+// Errors: those of `confirm`; FailedPrecondition if the runs have no case in common, or none that gives a verdict;
+// InvalidArgument for a run that holds impossible values.
 absl::StatusOr<JudgedRun> JudgeRun(const JudgeRequest& request);
 
 }  // namespace stallhound::cli

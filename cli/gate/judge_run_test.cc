@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include "base/testing/temp_dir.h"
+#include "cli/gate/confirmed_verdicts.h"
 #include "cli/gate/judgement_uuid.h"
 #include "store/history.h"
 
@@ -268,6 +269,45 @@ TEST(JudgeRunTest, ASlowerRunIsSuspectUntilItIsConfirmed) {
   EXPECT_EQ(Find(Judged(baseline, candidate, {.confirm = confirm(1)}), "gpu_time_ns").outcome, VerdictOutcome::kPass);
 }
 
+TEST(JudgeRunTest, WhatInterleavedRoundsHaveSaidOfTheTwoRunsStands) {
+  BenchmarkResult slower = Case();
+  slower.points = {TimePoint(1.1)};
+  const RunRecord baseline = RunOf("a"), candidate = RunOf("b", {slower});
+  const auto confirm = [](std::span<const std::string>, int64_t rounds_a_side) {
+    CaseRounds rounds;
+    for (int64_t i = 0; i < rounds_a_side; ++i) {
+      rounds.baseline.push_back({100'000 + static_cast<double>(i * 37 % 16) * 20, 1.7e9});
+      rounds.candidate.push_back({110'000 + static_cast<double>(i * 37 % 16) * 20, 1.7e9});
+    }
+    return absl::StatusOr<std::vector<CaseRounds>>(std::vector<CaseRounds>{rounds});
+  };
+  store::Acknowledgement known;
+  known.benchmark_pattern = "*";
+  known.created_at_ns = kNowNs - 1;
+  known.expires_at_ns = kNowNs + 1;
+  const store::Judgement proven =
+      Judged(baseline, candidate, {.confirm = confirm, .acknowledgements = std::span(&known, 1)}).judgement;
+  const store::Judgement suspect = Judged(baseline, candidate).judgement;
+  const auto again = [&](const std::vector<store::Judgement>& judgements, double budget_ratio = 0.005) {
+    const std::vector<Verdict> confirmed = ConfirmedVerdicts(judgements, "a");
+    JudgeRequest request = {.confirmed = confirmed};
+    request.gate.time_budget_ratio = budget_ratio;
+    return Judged(baseline, candidate, request);
+  };
+  const JudgedRun stands = again({suspect, proven});
+  EXPECT_EQ(Find(stands, "gpu_time_ns").outcome, VerdictOutcome::kRegressed);
+  EXPECT_THAT(Find(stands, "gpu_time_ns").reason, StartsWith("confirmed-slower: "));
+  EXPECT_THAT(stands.notes, Contains(HasSubstr(std::string("earlier judgement of these two runs said: ") + kCase)));
+  EXPECT_EQ(Find(again({suspect}), "gpu_time_ns").outcome, VerdictOutcome::kSuspect);
+  EXPECT_EQ(Find(again({proven}, 0.0995), "gpu_time_ns").outcome, VerdictOutcome::kSuspect) << "not proven beyond that";
+  store::Judgement other = proven;
+  other.baseline_run_uuids = {"c"};
+  EXPECT_THAT(ConfirmedVerdicts(std::vector{other}, "a"), IsEmpty());
+  other = proven;
+  other.rule_version = kGateRuleVersion - 1;
+  EXPECT_THAT(ConfirmedVerdicts(std::vector{other}, "a"), IsEmpty());
+}
+
 TEST(JudgeRunTest, TheLastBudgetThatMatchesCounts) {
   BenchmarkResult slower = Case();
   slower.points = {TimePoint(1.1)};
@@ -291,6 +331,33 @@ TEST(JudgeRunTest, AFailingCaseIsARegressionUnlessItFailedBefore) {
             VerdictOutcome::kRegressed);
 }
 
+TEST(JudgeRunTest, ACaseThatTheBaselineDidNotMeasureIsInconclusive) {
+  BenchmarkResult unmeasured = Case();
+  unmeasured.points.clear();
+  unmeasured.outcome = BenchmarkOutcome::kFailed;
+  unmeasured.message = "oracle: error 2.5 of 1";
+  const JudgedRun judged = Judged(RunOf("a", {unmeasured}), RunOf("b"));
+  EXPECT_EQ(Find(judged, "outcome").outcome, VerdictOutcome::kInconclusive);
+  EXPECT_EQ(Find(judged, "outcome").reason, "baseline-not-measured: failed in the baseline: oracle: error 2.5 of 1");
+  unmeasured.outcome = BenchmarkOutcome::kSkipped;
+  EXPECT_EQ(Find(Judged(RunOf("a", {unmeasured}), RunOf("b")), "outcome").outcome, VerdictOutcome::kInconclusive);
+}
+
+TEST(JudgeRunTest, NoVerdictAtAllIsAnErrorAndNoPass) {
+  BenchmarkResult skipped = Case();
+  skipped.outcome = BenchmarkOutcome::kSkipped;
+  BenchmarkResult empty;
+  empty.suite = skipped.suite;
+  empty.name = skipped.name;
+  for (const BenchmarkResult& result : {skipped, empty}) {
+    const RunRecord baseline = RunOf("a", {result});
+    const RunRecord candidate = RunOf("b", {result});
+    const absl::Status status = JudgeRun({.baseline = &baseline, .candidate = &candidate}).status();
+    EXPECT_EQ(status.code(), absl::StatusCode::kFailedPrecondition);
+    EXPECT_THAT(status.message(), HasSubstr("nothing in common"));
+  }
+}
+
 TEST(JudgeRunTest, CasesOfOneSideAreTold) {
   BenchmarkResult skipped = Case("skipped");
   skipped.outcome = BenchmarkOutcome::kSkipped;
@@ -299,16 +366,18 @@ TEST(JudgeRunTest, CasesOfOneSideAreTold) {
   EXPECT_EQ(Find(judged, "outcome", "gone").outcome, VerdictOutcome::kInconclusive);
   EXPECT_THAT(Find(judged, "outcome", "gone").reason, StartsWith("case-missing: "));
   EXPECT_THAT(Find(judged, "outcome", "skipped").reason, StartsWith("case-skipped: "));
-  EXPECT_THAT(judged.notes, Contains("Without a measured case in the baseline, so not judged: new."));
+  EXPECT_THAT(judged.notes, Contains("Not in the baseline, so not judged: new."));
   EXPECT_THAT(judged.notes, Contains("In the baseline but not in this run: gone."));
 }
 
 TEST(JudgeRunTest, NothingInCommonIsAnError) {
   const RunRecord baseline = RunOf("a", {Case("x")});
-  const RunRecord candidate = RunOf("b", {Case("y")});
+  RunRecord candidate = RunOf("b", {Case("y")});
+  candidate.benchmarks[0].suite = "models";
   const absl::Status status = JudgeRun({.baseline = &baseline, .candidate = &candidate}).status();
   EXPECT_EQ(status.code(), absl::StatusCode::kFailedPrecondition);
   EXPECT_THAT(status.message(), HasSubstr("none of its 1 cases is among the 1 of the baseline a"));
+  EXPECT_THAT(status.message(), HasSubstr("(suites 'models' and 'bench')"));
 }
 
 TEST(JudgeRunTest, ImpossibleCountsAreAnError) {
