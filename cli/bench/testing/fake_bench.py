@@ -14,7 +14,6 @@ import os
 import re
 import shutil
 import signal
-import subprocess
 import sys
 import time
 
@@ -38,6 +37,8 @@ if number == plan.get("in_call"):
     if plan.get("nohup"):
         os.kill(os.getppid(), signal.SIGHUP)
     if "start" in plan:
+        import subprocess  # not of every process: it takes long to load
+
         started = subprocess.Popen(["sleep", "60"])
         with open(plan["start"] + ".new", "w") as file:
             file.write(f"{os.getpid()} {started.pid}\n")
