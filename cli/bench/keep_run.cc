@@ -7,6 +7,7 @@
 #include <memory>
 #include <string_view>
 
+#include "base/display_text.h"
 #include "base/status_macros.h"
 #include "base/units.h"
 #include "cli/home.h"
@@ -19,7 +20,6 @@ using store::BenchmarkOutcome;
 using store::BenchmarkResult;
 
 constexpr int kAppendTries = 6;  // each waits for the lock timeout
-constexpr size_t kUuidPrefixLength = 8;
 
 // "1 case", "12 cases".
 std::string Counted(int64_t count, std::string_view what) {
@@ -78,7 +78,8 @@ absl::Status KeepRun(const std::string& home, const store::RunRecord& run) {
 
 void PrintRun(const store::RunRecord& run, const std::string& home, Console& console) {
   for (const BenchmarkResult& result : run.benchmarks) {
-    if (HasFailed(result)) console.Warn(fmt::format("{} failed: {}", result.name, result.message.value_or("")));
+    if (!HasFailed(result)) continue;
+    console.Warn(fmt::format("{} failed: {}", result.name, DisplayableMessage(result.message.value_or(""))));
   }
   const int64_t failed = CountIf(run, HasFailed);
   const int64_t counted = CountIf(run, [](const BenchmarkResult& result) { return !result.event_counts.empty(); });

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "base/clock.h"
+#include "base/display_text.h"
 #include "base/units.h"
 
 namespace stallhound::reports {
@@ -16,6 +17,7 @@ namespace {
 using analysis::gate::Answer;
 using analysis::gate::CountRange;
 
+constexpr char kOutcomeMetric[] = "outcome";  // as cli/gate names it
 constexpr size_t kShownUuidLength = 8;
 constexpr size_t kShownCommitLength = 12;
 
@@ -37,6 +39,11 @@ std::string RoundsText(const GateVerdict& verdict) {
   return fmt::format("{} + {}", *verdict.baseline_round_count, *verdict.run_round_count);
 }
 
+// What changed, in words that may be a program's error.
+std::string ChangeText(const GateVerdict& verdict) {
+  return verdict.change.empty() ? kNone : DisplayableMessage(verdict.change);
+}
+
 Table VerdictTable(const std::vector<const GateVerdict*>& verdicts) {
   const bool has_times = std::any_of(verdicts.begin(), verdicts.end(),
                                      [](const GateVerdict* verdict) { return verdict->run_round_count.has_value(); });
@@ -52,9 +59,11 @@ Table VerdictTable(const std::vector<const GateVerdict*>& verdicts) {
     }
   }
   for (const GateVerdict* verdict : verdicts) {
-    std::vector<std::string> row = {verdict->benchmark, verdict->metric,
-                                    verdict->change.empty() ? kNone : verdict->change, EffectText(*verdict),
-                                    verdict->reason};
+    // A case that gave no numbers has a message in place of what changed: that is why, not a before and after.
+    const bool is_outcome = verdict->metric == kOutcomeMetric && !verdict->change.empty();
+    std::vector<std::string> row = {
+        verdict->benchmark, verdict->metric, is_outcome ? kNone : ChangeText(*verdict), EffectText(*verdict),
+        is_outcome ? fmt::format("{}: {}", verdict->reason, ChangeText(*verdict)) : verdict->reason};
     if (has_times) {
       const std::optional<double>& seen = verdict->detectable_effect_ratio;
       row.insert(row.end(), {IntervalText(*verdict), ProbabilityText(verdict->p_value), RoundsText(*verdict),
@@ -97,7 +106,7 @@ void AddInconclusive(const GateReport& report, std::vector<Section>& sections) {
                            {"there", ColumnKind::kText}};
   for (const auto& [key, group] : groups) {
     section.table.rows.push_back({key.first, key.second, FormatCount(static_cast<int64_t>(group.cases.size())),
-                                  group.first->benchmark, group.first->change.empty() ? kNone : group.first->change});
+                                  group.first->benchmark, ChangeText(*group.first)});
   }
   sections.push_back(std::move(section));
 }
@@ -145,29 +154,6 @@ void AddDifferences(const GateReport& report, std::vector<Section>& sections) {
   if (!section.table.rows.empty()) sections.push_back(std::move(section));
 }
 
-// What the times could have shown; empty: no times.
-std::string SeenFromSentence(const GateReport& report) {
-  std::vector<double> effects;
-  int64_t blind_count = 0;
-  for (const GateVerdict& verdict : report.verdicts) {
-    if (!verdict.run_round_count) continue;
-    if (verdict.detectable_effect_ratio) {
-      effects.push_back(*verdict.detectable_effect_ratio);
-    } else {
-      ++blind_count;
-    }
-  }
-  std::string text;
-  if (!effects.empty()) {
-    std::sort(effects.begin(), effects.end());
-    text = fmt::format("Slow-downs are seen from {} in half of {} timed cases, from {} in all of them.",
-                       FormatPercent(effects[effects.size() / 2]), FormatCount(static_cast<int64_t>(effects.size())),
-                       FormatPercent(effects.back()));
-  }
-  if (blind_count == 0) return text;
-  return fmt::format("{}{}Timed too seldom to see any: {}.", text, text.empty() ? "" : " ", FormatCount(blind_count));
-}
-
 }  // namespace
 
 Answer OverallAnswer(const GateReport& report) {
@@ -197,6 +183,28 @@ std::string AnswersSentence(const GateReport& report) {
   return text.empty() ? "no verdict" : text;
 }
 
+std::string SeenFromSentence(const GateReport& report) {
+  std::vector<double> effects;
+  int64_t blind_count = 0;
+  for (const GateVerdict& verdict : report.verdicts) {
+    if (!verdict.run_round_count) continue;
+    if (verdict.detectable_effect_ratio) {
+      effects.push_back(*verdict.detectable_effect_ratio);
+    } else {
+      ++blind_count;
+    }
+  }
+  std::string text;
+  if (!effects.empty()) {
+    std::sort(effects.begin(), effects.end());
+    text = fmt::format("Slow-downs are seen from {} in half of {} timed cases, from {} in the noisiest.",
+                       FormatPercent(effects[effects.size() / 2]), FormatCount(static_cast<int64_t>(effects.size())),
+                       FormatPercent(effects.back()));
+  }
+  if (blind_count == 0) return text;
+  return fmt::format("{}{}Timed too seldom to see any: {}.", text, text.empty() ? "" : " ", FormatCount(blind_count));
+}
+
 std::string RunSentence(const char* what, const GateRun& run) {
   std::string text =
       fmt::format("{} {}: {} UTC", what, run.uuid.substr(0, kShownUuidLength), FormatUtc(run.started_at_ns));
@@ -213,6 +221,9 @@ std::vector<Section> GateSections(const GateReport& report) {
   AddVerdicts(report, Answer::kImproved, "Improved", sections);
   AddInconclusive(report, sections);
   if (!report.notes.empty()) sections.push_back({"Notes", report.notes, {}});
+  if (std::string seen = SeenFromSentence(report); !seen.empty()) {
+    sections.push_back({"Sensitivity", {std::move(seen)}, {}});
+  }
   return sections;
 }
 
@@ -223,7 +234,6 @@ Document GateDocument(const GateReport& report) {
   for (const GateVerdict& verdict : report.verdicts) cases.insert({verdict.suite, verdict.benchmark});
   document.summary.push_back(fmt::format("Verdicts: {}. Cases: {}.", AnswersSentence(report),
                                          FormatCount(static_cast<int64_t>(cases.size()))));
-  document.summary.push_back(SeenFromSentence(report));
   document.summary.push_back(RunSentence("Run", report.run));
   for (const GateRun& baseline : report.baselines) document.summary.push_back(RunSentence("Baseline", baseline));
   document.sections = GateSections(report);

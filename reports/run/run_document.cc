@@ -5,11 +5,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cmath>
 #include <map>
 #include <utility>
 
 #include "base/clock.h"
+#include "base/display_text.h"
 #include "base/units.h"
 #include "reports/gate/gate_document.h"
 
@@ -38,7 +38,7 @@ CaseName ParseName(const std::string& name) {
 }
 
 std::string TimeText(const std::optional<double>& time_ns) {
-  return time_ns ? FormatDuration(std::llround(*time_ns)) : kUnknown;
+  return time_ns ? FormatRoundedDuration(*time_ns) : kUnknown;
 }
 
 std::string RangeText(const std::optional<CountRange>& range) {
@@ -111,7 +111,8 @@ void AddFailures(const RunReport& report, std::vector<Section>& sections) {
   section.table.columns = {{"case", ColumnKind::kName}, {"outcome"}, {"why", ColumnKind::kText}};
   for (const RunBenchmark& benchmark : report.benchmarks) {
     if (benchmark.outcome == "measured") continue;
-    section.table.rows.push_back({benchmark.name, benchmark.outcome, benchmark.message.value_or(kUnknown)});
+    section.table.rows.push_back(
+        {benchmark.name, benchmark.outcome, benchmark.message ? DisplayableMessage(*benchmark.message) : kUnknown});
   }
   if (!section.table.rows.empty()) sections.push_back(std::move(section));
 }

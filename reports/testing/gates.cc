@@ -93,7 +93,7 @@ GateReport OrdinaryGate() {
   difference.kernels.risen.push_back({"vectorized_layer_norm<float, 4>", std::nullopt, CountRange{1, 1}});
   difference.kernels.fallen.push_back({"layer_norm_forward<float>", CountRange{1, 2}, std::nullopt});
   report.differences.push_back(std::move(difference));
-  report.notes = {"Without a measured case in the baseline, so not judged: new_layer/optimized/fp32/8/forward."};
+  report.notes = {"Not in the baseline, so not judged: new_layer/optimized/fp32/8/forward."};
   report.exit_code = 1;
   return report;
 }
