@@ -1,5 +1,6 @@
 // Recordings made on a GPU (examples/recorded) give the reports beside them.
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <filesystem>
@@ -19,6 +20,8 @@ using stallhound::testing::MatchesGolden;
 using stallhound::testing::RunSubprocess;
 using stallhound::testing::SubprocessOptions;
 using stallhound::testing::SubprocessResult;
+using ::testing::ContainsRegex;
+using ::testing::HasSubstr;
 
 struct Recording {
   const char* name;
@@ -81,6 +84,24 @@ INSTANTIATE_TEST_SUITE_P(OnH200, RecordedTest,
                                            Recording{"nvtx-threads", "nvtx-threads.spool.zst", false},
                                            Recording{"pytorch", "pytorch.spool.zst", true},
                                            Recording{"pytorch-kineto", "pytorch.kineto.json.gz", false}),
+                         NameOf);
+
+// Of these the first 100,000 bytes hold no event that has a time.
+class CutSpoolTest : public RecordedTest {};
+
+TEST_P(CutSpoolTest, WhatWasLostIsUnknownAndNot0) {
+  const std::string path = Unpack();
+  std::filesystem::resize_file(path, 100'000);
+  const SubprocessResult result = RunSubprocess(StallhoundOptions(folder_.File("home"), {"counts", path}));
+  EXPECT_EQ(result.exit_code, 0) << result.err;
+  EXPECT_THAT(result.out, HasSubstr("without an event that has a time"));
+  EXPECT_THAT(result.out, HasSubstr("Data was lost: the counts are incomplete"));
+  EXPECT_THAT(result.out, ContainsRegex("\nkernels +not recorded"));
+}
+
+INSTANTIATE_TEST_SUITE_P(OnH200, CutSpoolTest,
+                         ::testing::Values(Recording{"detection", "detection.spool.zst", true},
+                                           Recording{"jax", "jax.spool.zst", false}),
                          NameOf);
 
 }  // namespace

@@ -17,7 +17,7 @@
 
 namespace stallhound::analysis {
 
-// Counts of one span. Null: the recording does not hold events of that kind.
+// Counts of one span. Null: the recording does not hold events of that kind, or all of them were lost.
 struct EventCounts {
   std::optional<int64_t> kernel_count;  // kernel records, those inside graph launches included
   std::optional<int64_t> graph_launch_count;

@@ -276,8 +276,9 @@ void AddIfFilled(std::vector<Section>& sections, Section section) {
 std::string CaptureSentence(const analysis::CaptureSummary& capture) {
   const std::string mode = capture.mode.empty() ? "" : fmt::format(", mode {}", capture.mode);
   const std::string uuid = capture.uuid.empty() ? "" : capture.uuid + " ";
-  return fmt::format("Recording {}({}, {}{}), {} long.", uuid, capture.format, capture.producer, mode,
-                     FormatDuration(capture.duration_ns));
+  const std::string length =
+      capture.duration_ns > 0 ? FormatDuration(capture.duration_ns) + " long" : "without an event that has a time";
+  return fmt::format("Recording {}({}, {}{}), {}.", uuid, capture.format, capture.producer, mode, length);
 }
 
 std::string BytesText(std::optional<uint64_t> bytes) { return bytes ? FormatBytes(*bytes) : kUnknown; }
