@@ -6,7 +6,7 @@
 //   <home>/history.db                       the history of benchmark runs (store/history.h)
 //   <home>/machine                          what the history calls this machine
 //   <home>/builds/<hash>/                   benchmark programs that were measured (nightly/kept_builds.h)
-//   <home>/nightly/<utc time>/              reports of nightly runs
+//   <home>/nightly/<utc time>-<uuid>/       reports of nightly runs
 
 #include <absl/status/statusor.h>
 

@@ -98,7 +98,7 @@ TEST_F(BenchOutputTest, ATimeThatCannotBeIsAFailure) {
   ASSERT_EQ(output->rows.size(), std::size(failures) + 2);
   for (size_t i = 0; i < std::size(failures); ++i) {
     EXPECT_EQ(output->rows[i].error, std::string("the bench reported the time ") + failures[i].second + " for '" +
-                                         failures[i].first + "': above 0 and at most 1e+15 ns is possible");
+                                         failures[i].first + "': above 0 and at most 1000000000000000 ns is possible");
   }
   for (size_t i = std::size(failures); i < output->rows.size(); ++i) {
     EXPECT_EQ(output->rows[i].error, std::nullopt);

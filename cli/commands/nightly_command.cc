@@ -20,12 +20,14 @@ turns, in fresh processes: only what that confirms is a regression. For that the
 kept in $STALLHOUND_HOME/builds; `stallhound prune` removes those that no baseline names. Without a
 baseline the run becomes it, unless a case failed.
 
-The report (report.html, report.json, gate.json) goes to $STALLHOUND_HOME/nightly/TIME/; its path and
-the verdict are the last two lines.
+The report (report.html, report.json, and gate.json unless it was the first run) goes to
+$STALLHOUND_HOME/nightly/TIME-RUN/; its path and the verdict are the last two lines. Suites have a
+baseline each: gate.baseline in stallhound.toml names it.
 
 Exit codes: 0 nothing regressed, or the run became the baseline; 1 something regressed; 2 no case
-matches; 3 no such program, it crashed or took too long, or a case of a first run failed; 4 the machine
-lacks something; with --strict 5 where something is suspect or inconclusive.
+matches; 3 no such program, it crashed or took too long, a case of a first run failed, or the baseline
+is of another suite; 4 the machine lacks something; with --strict 5 where something is suspect or
+inconclusive.
 
 Examples:
   stallhound nightly

@@ -1,12 +1,14 @@
 #include "cli/nightly/nightly.h"
 
 #include <absl/strings/str_cat.h>
+#include <absl/strings/str_join.h>
 #include <absl/time/time.h>
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <memory>
 #include <optional>
+#include <set>
 #include <utility>
 
 #include "base/clock.h"
@@ -30,10 +32,18 @@ namespace {
 
 using reports::GateReport;
 
+constexpr size_t kShownUuidLength = 8;
+
 struct Verdict {
   std::string text;
   int exit_code = kExitFine;
 };
+
+std::set<std::string> SuitesOf(const store::RunRecord& run) {
+  std::set<std::string> suites;
+  for (const store::BenchmarkResult& result : run.benchmarks) suites.insert(result.suite);
+  return suites;
+}
 
 class Nightly {
  public:
@@ -45,6 +55,7 @@ class Nightly {
         CheckBinary(request_.measure.bench.binary,
                     "build it, as by `bazel build //bench`, or name it: bench.binary in stallhound.toml"));
     SH_RETURN_IF_ERROR(CheckHistory(home_, console_));
+    SH_RETURN_IF_ERROR(CheckSuite());
     SH_ASSIGN_OR_RETURN(build_, KeepBuild(home_, request_.measure.bench.binary));
     SH_ASSIGN_OR_RETURN(const store::RunRecord measured, measure_.run(MeasureOf(build_), console_));
     SH_RETURN_IF_ERROR(KeepRun(home_, measured));
@@ -64,6 +75,22 @@ class Nightly {
     MeasureRequest measure = request_.measure;
     measure.bench.binary = build.binary;
     return measure;
+  }
+
+  // Better now than after an hour of measuring.
+  absl::Status CheckSuite() const {
+    SH_ASSIGN_OR_RETURN(const std::unique_ptr<store::History> history, store::OpenHistory(HistoryPath(home_), {}));
+    const absl::StatusOr<store::Baseline> baseline = history->FindBaseline(request_.gate.baseline);
+    if (absl::IsNotFound(baseline.status())) return absl::OkStatus();
+    SH_RETURN_IF_ERROR(baseline.status());
+    SH_ASSIGN_OR_RETURN(const store::RunRecord run, history->ReadRun(baseline->run_uuid));
+    const std::set<std::string> suites = SuitesOf(run);
+    const std::string& suite = request_.measure.bench.suite;
+    if (suites.empty() || suites.contains(suite)) return absl::OkStatus();
+    return absl::FailedPreconditionError(
+        fmt::format("judging the suite '{}' against the baseline '{}': that is the run {} of the suite '{}'; give this "
+                    "suite a baseline of its own with gate.baseline in stallhound.toml (its first run becomes it)",
+                    suite, request_.gate.baseline, baseline->run_uuid, absl::StrJoin(suites, "', '")));
   }
 
   absl::StatusOr<Verdict> Decide(const store::RunRecord& run) {
@@ -113,9 +140,14 @@ class Nightly {
       report = JudgeStoredRuns(gate, *history_);
     }
     SH_RETURN_IF_ERROR(report.status());
+    if (AnswerCount(*report, analysis::gate::Answer::kSuspect) > 0) {
+      for (const std::string& note : notes) console_.Out(note + "\n");
+    }
     report->notes.insert(report->notes.begin(), notes.begin(), notes.end());
     gate_ = *std::move(report);
-    return Verdict{fmt::format("{}: {}", AnswerName(OverallAnswer(*gate_)), AnswersSentence(*gate_)),
+    const std::string seen = reports::SeenFromSentence(*gate_);
+    return Verdict{fmt::format("{}: {}{}{}", AnswerName(OverallAnswer(*gate_)), AnswersSentence(*gate_),
+                               seen.empty() ? "" : ". ", seen),
                    *gate_->exit_code};
   }
 
@@ -141,7 +173,8 @@ class Nightly {
     report.gate = gate_;
     const absl::Time time = absl::FromUnixNanos(SystemClock().RealtimeNs());
     const std::string folder =
-        absl::StrCat(home_, "/nightly/", absl::FormatTime("%Y-%m-%dT%H%M%SZ", time, absl::UTCTimeZone()));
+        absl::StrCat(home_, "/nightly/", absl::FormatTime("%Y-%m-%dT%H%M%SZ", time, absl::UTCTimeZone()), "-",
+                     run.info.uuid.substr(0, kShownUuidLength));
     SH_RETURN_IF_ERROR(MakeFolders(folder));
     SH_RETURN_IF_ERROR(WriteFileAtomically(folder + "/report.json", reports::RunJson(report)));
     if (gate_) SH_RETURN_IF_ERROR(WriteFileAtomically(folder + "/gate.json", reports::GateJson(*gate_)));

@@ -6,10 +6,12 @@
 
 #include <filesystem>
 #include <nlohmann/json.hpp>
+#include <set>
 
 #include "base/file.h"
 #include "base/testing/temp_dir.h"
 #include "cli/exit_code.h"
+#include "cli/gate/gate_runs.h"
 #include "cli/home.h"
 #include "cli/nightly/kept_builds.h"
 #include "cli/testing/captured_console.h"
@@ -51,6 +53,7 @@ class NightlyTest : public ::testing::Test {
   NightlyTest() {
     request_.measure.home = folder_.File("home");
     request_.measure.bench.binary = folder_.Write("bench", "first", 0755);
+    request_.measure.bench.suite = "s";
     measure_.run = [this](const MeasureRequest& request, Console&) -> absl::StatusOr<store::RunRecord> {
       measured_ = *ReadFile(request.bench.binary);
       return next_;
@@ -83,6 +86,7 @@ class NightlyTest : public ::testing::Test {
     const absl::StatusOr<int> code = RunNightly(request_, measure_, captured.console());
     EXPECT_TRUE(code.ok()) << code.status();
     out_ = captured.out();
+    err_ = captured.err();
     const size_t path = out_.find("report: ");
     if (path != std::string::npos) {
       const std::filesystem::path html = out_.substr(path + 8, out_.find('\n', path) - path - 8);
@@ -90,7 +94,8 @@ class NightlyTest : public ::testing::Test {
       run_json_ = nlohmann::json::parse(ReadFile(html.parent_path() / "report.json").value());
       const absl::StatusOr<std::string> gate = ReadFile(html.parent_path() / "gate.json");
       gate_json_ = gate.ok() ? nlohmann::json::parse(*gate) : nlohmann::json();
-      std::filesystem::remove_all(html.parent_path());
+      report_folder_ = html.parent_path();
+      std::filesystem::remove_all(report_folder_);
     }
     return code.value_or(-1);
   }
@@ -109,6 +114,8 @@ class NightlyTest : public ::testing::Test {
   std::string measured_;     // what the measured program holds
   std::string interleaved_;  // of both, if they were measured in turns
   std::string out_;
+  std::string err_;
+  std::string report_folder_;
   nlohmann::json run_json_;
   nlohmann::json gate_json_;  // null: there is none
 };
@@ -122,17 +129,21 @@ TEST_F(NightlyTest, TheFirstRunBecomesTheBaseline) {
   EXPECT_TRUE(run_json_["gate"].is_null());
   EXPECT_TRUE(gate_json_.is_null());
   EXPECT_EQ(Run(2, 1'000'000), kExitFine);
-  EXPECT_THAT(out_, HasSubstr("verdict: pass: 1 pass"));
+  EXPECT_THAT(out_, HasSubstr("verdict: pass: 1 pass. Slow-downs are seen from "));
+  EXPECT_THAT(out_, EndsWith(" in the noisiest.\n"));
   EXPECT_NE(BaselineUuid(), next_.info.uuid);
 }
 
 TEST_F(NightlyTest, ARunWithAFailedCaseDoesNotBecomeTheBaseline) {
   next_ = MakeRun(1, 1'000'000);
   next_.benchmarks[0].outcome = store::BenchmarkOutcome::kFailed;
-  next_.benchmarks[0].message = "y is wrong";
+  next_.benchmarks[0].message = "y is wrong: " + std::string(5000, '7');
   next_.benchmarks[0].points.clear();
   EXPECT_EQ(RunNext(), kExitData);
   EXPECT_THAT(out_, HasSubstr("this run cannot become it: 1 of 1 cases failed"));
+  EXPECT_THAT(err_, HasSubstr("failed: y is wrong: 777"));
+  EXPECT_LT(err_.size(), 500u);
+  EXPECT_EQ(run_json_["benchmarks"][0]["message"], *next_.benchmarks[0].message);
   EXPECT_EQ(BaselineUuid(), "");
 }
 
@@ -154,6 +165,12 @@ TEST_F(NightlyTest, AnotherProgramIsConfirmedBesideTheKeptOne) {
   EXPECT_THAT(out_, HasSubstr("verdict: regressed: 1 regressed"));
   EXPECT_EQ(gate_json_["exit_code"], kExitRegression);
   EXPECT_EQ(run_json_["gate"]["answer"], "regressed");
+  auto history = store::OpenHistory(HistoryPath(request_.measure.home), {});
+  CapturedConsole captured;
+  EXPECT_EQ(*GateRuns({.run_uuid = next_.info.uuid, .baseline_uuid = BaselineUuid()}, **history, captured.console()),
+            kExitRegression)
+      << "gate behind nightly";
+  EXPECT_EQ((*history)->ReadJudgements(next_.info.uuid)->size(), 1u);
 }
 
 TEST_F(NightlyTest, WithoutTheBaselinesProgramAChangeStaysSuspect) {
@@ -164,6 +181,7 @@ TEST_F(NightlyTest, WithoutTheBaselinesProgramAChangeStaysSuspect) {
   EXPECT_EQ(interleaved_, "");
   EXPECT_THAT(out_, HasSubstr("verdict: suspect: 1 suspect"));
   EXPECT_THAT(gate_json_.dump(), HasSubstr("the baseline's program is not kept"));
+  EXPECT_THAT(out_, HasSubstr("Changes of time are not confirmed: the baseline's program is not kept"));
 }
 
 TEST_F(NightlyTest, AConfirmationThatFailsLeavesTheRestOfTheVerdicts) {
@@ -173,6 +191,32 @@ TEST_F(NightlyTest, AConfirmationThatFailsLeavesTheRestOfTheVerdicts) {
   EXPECT_EQ(Run(2, 1'100'000), kExitFine);
   EXPECT_THAT(out_, HasSubstr("verdict: suspect: 1 suspect"));
   EXPECT_THAT(gate_json_.dump(), HasSubstr("Changes of time were not confirmed: round 3 crashed"));
+}
+
+TEST_F(NightlyTest, RunsOfOneSecondHaveReportsOfTheirOwn) {
+  std::set<std::string> folders;
+  for (int64_t number = 1; number <= 3; ++number) {
+    next_ = MakeRun(number, 1'000'000);
+    next_.info.uuid = fmt::format("{:032d}", 0).replace(0, 1, fmt::format("{}", number));
+    EXPECT_EQ(RunNext(), kExitFine);
+    folders.insert(report_folder_);
+    EXPECT_THAT(report_folder_, EndsWith(fmt::format("Z-{}0000000", number)));
+  }
+  EXPECT_EQ(folders.size(), 3u);
+}
+
+TEST_F(NightlyTest, ABaselineOfAnotherSuiteIsToldBeforeMeasuring) {
+  Run(1, 1'000'000);
+  request_.measure.bench.suite = "models";
+  measure_.run = [](const MeasureRequest&, Console&) -> absl::StatusOr<store::RunRecord> {
+    ADD_FAILURE() << "measured";
+    return absl::InternalError("");
+  };
+  CapturedConsole captured;
+  const absl::Status status = RunNightly(request_, measure_, captured.console()).status();
+  EXPECT_EQ(status.code(), absl::StatusCode::kFailedPrecondition);
+  EXPECT_THAT(std::string(status.message()), HasSubstr("the suite 'models' against the baseline 'main'"));
+  EXPECT_THAT(std::string(status.message()), HasSubstr("of the suite 's'; give this suite a baseline of its own"));
 }
 
 TEST_F(NightlyTest, AProgramThatIsNotThereIsNamedWithWhatToDo) {
