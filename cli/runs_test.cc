@@ -1,10 +1,12 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <nlohmann/json.hpp>
 
 #include "base/file.h"
+#include "base/sqlite/sqlite.h"
 #include "base/testing/subprocess.h"
 #include "base/testing/temp_dir.h"
 #include "cli/testing/run_stallhound.h"
@@ -16,6 +18,7 @@ namespace {
 using stallhound::testing::RunSubprocess;
 using stallhound::testing::SubprocessResult;
 using store::EventKind;
+using ::testing::EndsWith;
 using ::testing::HasSubstr;
 using ::testing::Not;
 using ::testing::StartsWith;
@@ -92,7 +95,25 @@ TEST_F(RunsTest, TheSameCodePassesTheGate) {
   SetBaseline(kFirst);
   const SubprocessResult result = Run({"gate", "--strict"});
   EXPECT_EQ(result.exit_code, 0) << result.err;
-  EXPECT_THAT(result.out, StartsWith("Gate: pass\nVerdicts: 8 pass. Cases: 2.\nSlow-downs are seen from "));
+  EXPECT_THAT(result.out, StartsWith("Gate: pass\nVerdicts: 8 pass. Cases: 2.\n"));
+  EXPECT_THAT(result.out, HasSubstr("Slow-downs are seen from 0.5% in half of 2 timed cases"));
+  EXPECT_THAT(result.out, EndsWith("noisiest.\n"));
+}
+
+TEST_F(RunsTest, AGateThatNoiseBlindsFailsIfStrict) {
+  const auto noisy = [](const char* uuid, int64_t number) {
+    store::RunRecord run = Record(uuid, number);
+    for (store::Sample& sample : run.benchmarks.back().points[0].samples) sample.value += sample.round % 4 * 20'000;
+    return run;
+  };
+  Append(noisy(kFirst, 1));
+  Append(noisy(kSecond, 2));
+  SetBaseline(kFirst);
+  const SubprocessResult lenient = Run({"gate"});
+  EXPECT_EQ(lenient.exit_code, 0) << lenient.err;
+  EXPECT_THAT(lenient.out, StartsWith("Gate: inconclusive\nVerdicts: 1 inconclusive, 7 pass. "));
+  EXPECT_THAT(lenient.out, HasSubstr("too-noisy"));
+  EXPECT_EQ(Run({"gate", "--strict"}).exit_code, 5);
 }
 
 TEST_F(RunsTest, AnExtraWaitFailsTheGateAndIsNamed) {
@@ -220,6 +241,33 @@ TEST_F(RunsTest, AReportHoldsTheRunWhole) {
   EXPECT_THAT(Run({"report", "aaaa", "--format", "markdown"}).out, StartsWith("# Run aaaa0000\n"));
 }
 
+TEST_F(RunsTest, AnErrorOfAnyLengthIsShortInTablesAndWholeInJson) {
+  Append(Record(kFirst, 1));
+  store::RunRecord failed = Record(kSecond, 2);
+  store::BenchmarkResult& result = failed.benchmarks.back();
+  result.outcome = store::BenchmarkOutcome::kFailed;
+  result.message = "oracle " + std::string(5000, 'x') + " end";
+  Append(failed);
+  SetBaseline(kFirst);
+  for (const char* command : {"gate", "report"}) {
+    const std::string text = Run({command, "--format", "markdown"}).out;
+    EXPECT_LT(std::count(text.begin(), text.end(), 'x'), 700) << command;
+    EXPECT_THAT(text, HasSubstr("oracle xxx"));
+    EXPECT_THAT(Run({command, "--format", "json"}).out, HasSubstr(*result.message));
+  }
+  EXPECT_THAT(Run({"gate", "--format", "markdown"}).out, HasSubstr("case-failed: oracle xxx")) << "the reason";
+}
+
+TEST_F(RunsTest, ATimeBeyondAllRangesIsNotShownAsAnother) {
+  store::RunRecord run = Record(kFirst, 1);
+  run.benchmarks.back().points[0].median = 1e300;
+  Append(run);
+  const SubprocessResult result = Run({"report"});
+  EXPECT_EQ(result.exit_code, 0) << result.err;
+  EXPECT_THAT(result.out, HasSubstr("out of range"));
+  EXPECT_THAT(result.out, Not(HasSubstr("2562047 h")));
+}
+
 TEST_F(RunsTest, QuerySeesTheHistoryWithoutACapture) {
   Append(Record(kFirst, 1));
   store::RunRecord worse = Record(kSecond, 2);
@@ -234,6 +282,32 @@ TEST_F(RunsTest, QuerySeesTheHistoryWithoutACapture) {
             "layer_norm/optimized/fp32/8x8/forward,1,1,4096\n"
             "layer_norm/reference/fp32/8x8/forward,1,0,4096\n");
   EXPECT_EQ(Run({"query", "DELETE FROM history.run"}).exit_code, 3);
+}
+
+TEST_F(RunsTest, QueryWithoutAHistorySaysWhatMakesOne) {
+  const SubprocessResult result = Run({"query", "SELECT benchmark FROM v_benchmark_count"});
+  EXPECT_EQ(result.exit_code, 3);
+  EXPECT_THAT(result.err, HasSubstr("`stallhound bench` makes it"));
+}
+
+TEST_F(RunsTest, QueryRefusesTheHistoriesThatOtherCommandsRefuse) {
+  Append(Record(kFirst, 1));
+  const std::string path = home_ + "/history.db";
+  const auto change = [&](const char* sql) {
+    const SqliteConnection database = OpenSqlite(path, SQLITE_OPEN_READWRITE).value();
+    ASSERT_TRUE(ExecuteSql(database.get(), sql).ok());
+  };
+  const auto expect = [&](const char* cause) {
+    const SubprocessResult result = Run({"query", "SELECT 1"});
+    EXPECT_EQ(result.exit_code, 3);
+    EXPECT_THAT(result.err, HasSubstr(cause));
+    const std::string other = Run({"runs"}).err;
+    EXPECT_EQ(result.err.substr(result.err.find("opening")), other.substr(other.find("opening")));
+  };
+  change("PRAGMA user_version = 99");
+  expect("its schema is version 99");
+  change("PRAGMA application_id = 7");
+  expect("an SQLite database of something else");
 }
 
 }  // namespace

@@ -1,5 +1,8 @@
 #include "cli/commands/query_command.h"
 
+#include <absl/strings/match.h>
+#include <absl/strings/str_cat.h>
+
 #include <CLI/CLI.hpp>
 #include <filesystem>
 #include <memory>
@@ -7,6 +10,7 @@
 #include "base/status_macros.h"
 #include "capture/file/query.h"
 #include "cli/exit_code.h"
+#include "cli/history.h"
 #include "cli/home.h"
 #include "cli/interrupt.h"
 #include "cli/query_output.h"
@@ -37,6 +41,14 @@ struct QueryOptions {
   std::string format = "table";
 };
 
+// What was asked for may be the history's.
+absl::Status WithoutHistory(const absl::Status& status) {
+  return absl::Status(status.code(),
+                      absl::StrCat(status.message(),
+                                   "; there is no history of benchmark runs either, which v_run, v_point "
+                                   "and v_benchmark_count are of (`stallhound bench` makes it)"));
+}
+
 absl::StatusOr<int> RunQueryCommand(const QueryOptions& options, CommandContext& context) {
   const std::string home = HomeFolder();
   capture::QueryRequest request;
@@ -48,16 +60,23 @@ absl::StatusOr<int> RunQueryCommand(const QueryOptions& options, CommandContext&
   }
   std::error_code error;
   if (const std::string path = HistoryPath(home); std::filesystem::exists(path, error)) {
+    // The same checks and messages as of every other command that reads it.
+    SH_RETURN_IF_ERROR(OpenHomeHistory(store::Access::kRead, context.console).status());
     request.database = capture::QueryDatabase{path, "history"};
   }
   if (request.captures.empty()) {
     absl::StatusOr<std::string> newest = NewestCapture(home);
-    const bool is_needed = !request.database || !absl::IsNotFound(newest.status());
-    if (is_needed) SH_RETURN_IF_ERROR(newest.status());
-    if (newest.ok()) request.captures.push_back(*std::move(newest));
+    if (newest.ok()) {
+      request.captures.push_back(*std::move(newest));
+    } else if (!absl::IsNotFound(newest.status())) {
+      return newest.status();
+    } else if (!request.database) {
+      return WithoutHistory(newest.status());
+    }
   }
   const std::unique_ptr<QueryOutput> output = MakeQueryOutput(options.format, context.console);
-  const absl::Status status = capture::RunQuery(request, *output);
+  absl::Status status = capture::RunQuery(request, *output);
+  if (!request.database && absl::StrContains(status.message(), "no such table")) status = WithoutHistory(status);
   // A statement that SQLite won't run is the caller's; so is one that would write.
   if (absl::IsInvalidArgument(status) || absl::IsPermissionDenied(status)) {
     return absl::InvalidArgumentError(status.message());
