@@ -1,6 +1,7 @@
 #include "reports/gate/gate_json.h"
 
 #include "reports/gate/gate_output.h"
+#include "reports/text/json_list.h"
 
 namespace stallhound::reports {
 namespace {
@@ -12,24 +13,6 @@ using analysis::gate::SiteChange;
 using analysis::gate::SiteCount;
 
 constexpr int kJsonVersion = 1;
-
-template <typename Items, typename Write>
-void List(JsonWriter& json, std::string_view key, const Items& items, Write&& write) {
-  json.Key(key);
-  json.BeginArray();
-  for (const auto& item : items) write(item);
-  json.EndArray();
-}
-
-// {"min": 0, "max": 1}, null where it does not occur.
-void RangeField(JsonWriter& json, std::string_view key, const std::optional<CountRange>& range) {
-  json.Key(key);
-  if (!range) return json.Null();
-  json.BeginObject();
-  json.Field("min", range->min);
-  json.Field("max", range->max);
-  json.EndObject();
-}
 
 void WriteKernel(JsonWriter& json, const KernelChange& change) {
   json.BeginObject();
@@ -73,6 +56,15 @@ void WriteDifference(JsonWriter& json, const GateDifference& difference) {
 }
 
 }  // namespace
+
+void RangeField(JsonWriter& json, std::string_view key, const std::optional<CountRange>& range) {
+  json.Key(key);
+  if (!range) return json.Null();
+  json.BeginObject();
+  json.Field("min", range->min);
+  json.Field("max", range->max);
+  json.EndObject();
+}
 
 void WriteGateRun(JsonWriter& json, const GateRun& run) {
   json.BeginObject();

@@ -5,20 +5,12 @@
 #include "reports/html/document_html.h"
 #include "reports/run/run_document.h"
 #include "reports/text/document_text.h"
+#include "reports/text/json_list.h"
 
 namespace stallhound::reports {
 namespace {
 
 constexpr int kJsonVersion = 1;
-
-void RangeField(JsonWriter& json, std::string_view key, const std::optional<analysis::gate::CountRange>& range) {
-  json.Key(key);
-  if (!range) return json.Null();
-  json.BeginObject();
-  json.Field("min", range->min);
-  json.Field("max", range->max);
-  json.EndObject();
-}
 
 void WriteSite(JsonWriter& json, const RunSite& site) {
   json.BeginObject();
@@ -47,10 +39,7 @@ void WriteBenchmark(JsonWriter& json, const RunBenchmark& benchmark) {
   RangeField(json, "kernel_count", benchmark.kernel_count);
   RangeField(json, "wait_count", benchmark.wait_count);
   RangeField(json, "copy_count", benchmark.copy_count);
-  json.Key("sites");
-  json.BeginArray();
-  for (const RunSite& site : benchmark.sites) WriteSite(json, site);
-  json.EndArray();
+  List(json, "sites", benchmark.sites, [&](const RunSite& site) { WriteSite(json, site); });
   json.EndObject();
 }
 
@@ -59,10 +48,7 @@ void WriteGate(JsonWriter& json, const std::optional<GateReport>& gate) {
   if (!gate) return json.Null();
   json.BeginObject();
   json.Field("answer", AnswerName(OverallAnswer(*gate)));
-  json.Key("baselines");
-  json.BeginArray();
-  for (const GateRun& baseline : gate->baselines) WriteGateRun(json, baseline);
-  json.EndArray();
+  List(json, "baselines", gate->baselines, [&](const GateRun& baseline) { WriteGateRun(json, baseline); });
   WriteVerdicts(json, "verdicts", gate->verdicts);
   json.EndObject();
 }
@@ -91,10 +77,7 @@ std::string RunJson(const RunReport& report) {
   json.BeginObject();
   for (const auto& [name, value] : report.environment) json.Field(name, value);
   json.EndObject();
-  json.Key("benchmarks");
-  json.BeginArray();
-  for (const RunBenchmark& benchmark : report.benchmarks) WriteBenchmark(json, benchmark);
-  json.EndArray();
+  List(json, "benchmarks", report.benchmarks, [&](const RunBenchmark& benchmark) { WriteBenchmark(json, benchmark); });
   WriteGate(json, report.gate);
   json.EndObject();
   json.Finish().IgnoreError();  // appending to a string cannot fail

@@ -5,20 +5,12 @@
 #include "base/unicode.h"
 #include "reports/text/counts_text.h"
 #include "reports/text/hunt_text.h"
+#include "reports/text/json_list.h"
 
 namespace stallhound::reports {
 namespace {
 
 constexpr int kJsonVersion = 1;
-
-// Writes "key": [item, ...]; an item is written by write(item).
-template <typename Items, typename Write>
-void List(JsonWriter& json, std::string_view key, const Items& items, Write&& write) {
-  json.Key(key);
-  json.BeginArray();
-  for (const auto& item : items) write(item);
-  json.EndArray();
-}
 
 void Strings(JsonWriter& json, std::string_view key, const std::vector<std::string>& texts) {
   List(json, key, texts, [&](const std::string& text) { json.String(text); });
