@@ -10,6 +10,7 @@
 
 #include "base/status_macros.h"
 #include "base/version.h"
+#include "bench/build_info.h"
 #include "bench/harness/cuda_harness.h"
 #include "bench/harness/marks.h"
 #include "bench/options.h"
@@ -75,6 +76,8 @@ void AddContext(const Options& options, const Harness& harness) {
   benchmark::AddCustomContext("device_name", context.name);
   if (context.driver) benchmark::AddCustomContext("driver_version", *context.driver);
   benchmark::AddCustomContext("torch_version", TORCH_VERSION);
+  benchmark::AddCustomContext("compiler", CompilerText());
+  benchmark::AddCustomContext("build_flags", BuildFlagsText());
   benchmark::AddCustomContext("torch_threads", std::to_string(at::get_num_threads()));
   if (options.samples_path) benchmark::AddCustomContext("stallhound_samples", *options.samples_path);
 }

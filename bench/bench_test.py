@@ -98,6 +98,8 @@ class TimingPassTest(unittest.TestCase):
         context = self.run_.context
         self.assertEqual((context["stallhound_device"], context["stallhound_pass"]), ("cpu", "time"))
         self.assertRegex(context["torch_version"], r"^\d+\.\d+")
+        self.assertRegex(context["compiler"], r"^(gcc|clang) \d+\.\d+\.\d+(, nvcc \d+\.\d+\.\d+)?$")
+        self.assertRegex(context["build_flags"], r"^optimized, assertions")
         self.assertNotIn("driver_version", context)
 
 

@@ -11,28 +11,35 @@ has_nvcc || say "no nvcc here: the bundle has no CUDA runtime example"
 # A bundle is for a machine whose LibTorch is elsewhere: run.sh finds it.
 mapfile -t examples < <(bazel query 'kind(cc_binary, //examples:*)' 2>/dev/null)
 bazel_build build -k //examples/... || die "build the examples" "Bazel failed" "bazel build //examples/..."
+benches=(//bench:bench //bench/testing:bench_extra_item //bench/testing:bench_slow_10 //bench/testing:bench_slow_2)
 mapfile -t tests < <(bazel query 'kind(cc_test, //kernels/...)' 2>/dev/null)
 if has_nvcc && has_torch; then
-  bazel_build build "${tests[@]}" //bench || die "build kernels and bench" "Bazel failed" "bazel build //kernels/... //bench"
+  bazel_build build "${tests[@]}" "${benches[@]}" || die "build kernels and bench" "Bazel failed" "bazel build //kernels/... //bench/..."
 fi
 bin=$(bazel info bazel-bin 2>/dev/null)
 
 rm -rf .bundle
-mkdir -p .bundle/examples .bundle/tests .bundle/lib
+mkdir -p .bundle/examples .bundle/lib
 tar -C .bundle -xf "$tarball"
 mv .bundle/stallhound-* .bundle/stallhound
 for example in "${examples[@]#//examples:}"; do
   [[ ! -x "$bin/examples/$example" ]] || strip --strip-debug -o ".bundle/examples/$example" "$bin/examples/$example"
 done
-for test in "${tests[@]}"; do
-  path=${test#//}
-  path=${path/://}
-  [[ ! -x "$bin/$path" ]] || strip --strip-debug -o ".bundle/tests/$(basename "$path")" "$bin/$path"
-done
-if [[ -x "$bin/bench/bench" ]]; then
-  strip --strip-debug -o .bundle/bench "$bin/bench/bench"
-  ldd "$bin/bench/bench" | awk '/libbenchmark/ {print $3}' | xargs -I{} cp -L {} .bundle/lib/
-fi
+# pack FOLDER TARGET...: their programs, without debug information; run.sh unpacks them.
+pack() {
+  local folder=$1 path
+  mkdir -p "$folder"
+  for path in "${@:2}"; do
+    path=${path#//}
+    path=$bin/${path/://}
+    [[ ! -x "$path" ]] || strip --strip-debug -o "$folder/$(basename "$path")" "$path"
+  done
+}
+pack .bundle/tests "${tests[@]}"
+pack .bundle/bench "${benches[@]}"
+[[ ! -x "$bin/bench/bench" ]] || ldd "$bin/bench/bench" | awk '/libbenchmark/ {print $3}' | xargs -I{} cp -L {} .bundle/lib/
+find .bundle/tests .bundle/bench -type f -exec zstd -q --rm {} +
+cp stallhound.toml .bundle/
 cp examples/examples.txt examples/python/*.py .bundle/examples/
 cp dist/*.whl .bundle/
 cp -r ci/device/run.sh ci/device/steps ci/score_syncs.sh ci/score_syncs.py ci/score_twins.py .bundle/

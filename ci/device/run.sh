@@ -5,6 +5,7 @@
 #   doctor examples overhead wait_latency sigkill tiny_tmpfs second_profiler deadlock fork_storm record_examples
 #   record_kineto kernels bench python_package operators
 #   detection       minutes; left out of the default
+#   suite planted   minutes each; left out of the default
 #   two_ranks       needs two GPUs; left out of the default
 #   score_syncs score_twins   need CORPUS=FOLDER with scripts and expected.json; left out of the default without it
 set -uo pipefail
@@ -15,6 +16,7 @@ export STALLHOUND=$BUNDLE/stallhound/bin/stallhound RECORDER=$BUNDLE/stallhound/
 export STALLHOUND_HOME=${STALLHOUND_HOME:-$(mktemp -d)/captures} NO_COLOR=1
 mkdir -p "$OUT"
 PATH=$PATH:$BUNDLE/tools
+find tests bench -name '*.zst' -exec sh -c 'zstd -dq --rm "$1" && chmod +x "${1%.zst}"' _ {} \; 2>/dev/null
 
 # LibTorch and the CUDA libraries come from the Python environment's torch.
 torch=$(python3 -c 'import os, torch; print(os.path.dirname(torch.__file__))' 2>/dev/null)
@@ -30,7 +32,8 @@ if ((${#steps[@]} == 0)); then
   [[ -z "${CORPUS:-}" ]] || steps+=(score_syncs score_twins)
 fi
 
-declare -A limits=([overhead]=180 [score_syncs]=420 [score_twins]=420 [detection]=420 [examples]=240 [record_examples]=300 [kernels]=300 [bench]=560 [python_package]=300 [operators]=300)
+declare -A limits=([overhead]=180 [score_syncs]=420 [score_twins]=420 [detection]=420 [examples]=240 [record_examples]=300 [kernels]=300 [bench]=560 [python_package]=300 [operators]=300
+  [suite]=590 [planted]=590)
 failed=0
 for step in "${steps[@]}"; do
   start=$SECONDS code=0

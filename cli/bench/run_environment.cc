@@ -108,6 +108,8 @@ void FillEnvironment(const Fingerprint& fingerprint, const std::map<std::string,
   if (!environment.libtorch) environment.libtorch = Find(context, "torch_version");
   environment.cudnn = Find(fingerprint, "library.cudnn");
   environment.cublas = Find(fingerprint, "library.cublas");
+  environment.compiler = Find(context, "compiler");
+  environment.build_flags = Find(context, "build_flags");
   if (!host.kernel.empty()) environment.host_kernel = host.kernel;
   environment.persistence_mode = FindFlag(fingerprint, "gpu.0.persistence");
   environment.switches = host.switches;

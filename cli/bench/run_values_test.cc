@@ -155,12 +155,18 @@ TEST(RunEnvironmentTest, TheFingerprintComesBeforeTheContext) {
 
 TEST(RunEnvironmentTest, WithoutAFingerprintTheContextSpeaks) {
   store::RunInfo info;
-  FillEnvironment({}, {{"stallhound_device", "cuda"}, {"device_name", "NVIDIA H200"}, {"driver_version", "580.1"}}, {},
-                  info);
+  const std::map<std::string, std::string> context = {{"stallhound_device", "cuda"},
+                                                      {"device_name", "NVIDIA H200"},
+                                                      {"driver_version", "580.1"},
+                                                      {"compiler", "gcc 12.2.0"},
+                                                      {"build_flags", "optimized"}};
+  FillEnvironment({}, context, {}, info);
   EXPECT_EQ(info.hardware.gpu_name, "NVIDIA H200");
   EXPECT_EQ(info.hardware.gpu_count, std::nullopt);
   EXPECT_EQ(info.hardware.cpu_count, std::nullopt);
   EXPECT_EQ(info.environment.driver, "580.1");
+  EXPECT_EQ(info.environment.compiler, "gcc 12.2.0");
+  EXPECT_EQ(info.environment.build_flags, "optimized");
 }
 
 TEST(RunEnvironmentTest, SwitchesAreAllowListed) {
