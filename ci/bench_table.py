@@ -8,11 +8,12 @@ is what bench wrote with --benchmark_out. Exit codes: 2 usage, 3 a result or REA
 import argparse
 import json
 import os
-import re
 import subprocess
 import sys
 
-_MARKS = re.compile(r"(?P<begin><!-- bench: begin\b[^\n]*?-->\n).*?(?P<end>^<!-- bench: end -->)", re.DOTALL | re.MULTILINE)
+import readme_table
+
+COLUMNS = ("shape", "dtype", "pass", "reference, us", "optimized, us", "in a graph, us", "speed-up", "share of the copy")
 SUFFIX = "/iterations:1/manual_time"
 NS_PER_UNIT = {"ns": 1, "us": 1e3, "ms": 1e6, "s": 1e9}
 UNKNOWN = "-"
@@ -38,15 +39,14 @@ def cases_of(result, layer):
     return cases
 
 
-def table_line(case, variants):
+def cells_of(case, variants):
     reference, optimized = variants.get("reference"), variants.get("optimized")
     reference_ns, optimized_ns = time_ns(reference), time_ns(optimized)
     known = optimized if optimized_ns is not None else {}
     ratio = known.get("copy_ratio")
     speedup = UNKNOWN if None in (reference_ns, optimized_ns) else f"{reference_ns / optimized_ns:.2f}"
     copy_share = UNKNOWN if ratio is None else f"{100 / ratio:.0f}%"
-    cells = [*case, microseconds(reference_ns), microseconds(optimized_ns), microseconds(known.get("graph_ns")), speedup, copy_share]
-    return "| " + " | ".join(cells) + " |"
+    return [*case, microseconds(reference_ns), microseconds(optimized_ns), microseconds(known.get("graph_ns")), speedup, copy_share]
 
 
 def table(result, layer, commit):
@@ -56,15 +56,9 @@ def table(result, layer, commit):
     cases = cases_of(result, layer)
     if not cases:
         raise ValueError(f"no case of {layer} is in it")
-    head = "| shape | dtype | pass | reference, us | optimized, us | in a graph, us | speed-up | share of the copy |\n|---|---|---|---|---|---|---|---|"
-    source = f"{context['device_name']}, LibTorch {context['torch_version']}, {context['date'][:10]}, commit {commit}."
-    return "\n".join([head, *(table_line(case, variants) for case, variants in cases.items()), "", source])
-
-
-def with_table(readme, text):
-    if not _MARKS.search(readme):
-        raise ValueError("it needs a line `<!-- bench: begin -->` and behind it a line `<!-- bench: end -->`")
-    return _MARKS.sub(lambda marks: marks["begin"] + text + "\n" + marks["end"], readme, count=1)
+    rows = [cells_of(case, variants) for case, variants in cases.items()]
+    source = readme_table.source(context["device_name"], [f"LibTorch {context['torch_version']}"], context["date"], commit)
+    return f"{readme_table.table(COLUMNS, rows)}\n\n{source}"
 
 
 def head_commit(root):
@@ -87,7 +81,7 @@ def main():
         return 3
     try:
         with open(path) as file:
-            readme = with_table(file.read(), text)
+            readme = readme_table.with_text(file.read(), "bench", text)
     except (OSError, ValueError) as error:
         print(f"bench_table: cannot write {path}: {error}", file=sys.stderr)
         return 3

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Checks the README of every folder with code: there, at most 60 lines besides a bench table, its links lead somewhere, and one that others
+"""Checks the README of every folder with code: there, at most 60 lines besides generated tables, its links lead somewhere, and one that others
 build on says how to add to it."""
 
 import os
@@ -9,8 +9,8 @@ import tree
 
 MOST_LINES = 60
 _LINK = re.compile(r"\[[^\]]*\]\((?P<target>[^)#\s]+)(#[^)]*)?\)")
-# Tables that ci/bench_table.py writes are as long as a layer has cases.
-_BENCH_TABLE = re.compile(r"(?<=<!-- bench: begin).*?(?=<!-- bench: end -->)", re.DOTALL)
+# Tables that tools write (ci/readme_table.py) are as long as there are cases.
+_GENERATED = re.compile(r"<!-- (?P<name>\w+): begin.*?<!-- (?P=name): end -->", re.DOTALL)
 _CODE_BLOCK = re.compile(r"^```.*?^```", re.MULTILINE | re.DOTALL)
 
 
@@ -39,7 +39,7 @@ def problems(root):
             found.append(f"{folder}: has code but no README.md")
     for path in tree.files(root, (".md",)):
         text = tree.read(root, path)
-        lines = _BENCH_TABLE.sub("", text).count("\n")
+        lines = _GENERATED.sub("", text).count("\n")
         if os.path.basename(path) == "README.md" and "/" in path and lines > MOST_LINES:
             found.append(f"{path}:1: {lines} lines; at most {MOST_LINES}")
         found += _link_problems(root, path, text)
