@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 """Scores a hunt over a corpus of scripts with known sync points.
 
-score_syncs.py score REPORT.json EXPECTED.json    compare what was found with what is expected
+score_syncs.py score REPORT.json EXPECTED.json    compare what was found with what is expected: prints the shares, writes
+                                                  them to $OUT/score.json if OUT is set, ends with 1 if one is bad
 score_syncs.py collect FOLDER EXPECTED.json       make REPORT.json's content from FOLDER/SCRIPT.{hunt,counts}.json
 score_syncs.py run SCRIPT                         run SCRIPT, its loop over range(STEPS) a window of the recorder
 
@@ -19,6 +20,8 @@ from dataclasses import dataclass, field
 
 KEYS = ("sync", "DtoH", "HtoD", "malloc", "free", "graph_launch")
 TOLERANCE = 0.05  # per step
+LEAST_RATIO, MOST_FALSE_ALARMS_RATIO = 0.98, 0
+FALSE_ALARMS = "false alarms"
 
 
 @dataclass
@@ -92,13 +95,24 @@ def _share(part, whole):
     return f"{part} of {whole}" + (f" ({100 * part / whole:.1f}%)" if whole else "")
 
 
+def shares(score):
+    """{what: (count, of how many)}"""
+    return {
+        "recall": (score.found_sites, score.expected_sites),
+        "precision": (score.found_sites, score.reported_sites),
+        "count accuracy": (score.exact_sites, score.expected_sites),
+        FALSE_ALARMS: (score.false_alarms, score.quiet_scripts),
+        **{f"total {key}": (score.exact_totals[key], score.scripts) for key in KEYS},
+    }
+
+
+def is_reached(name, part, whole):
+    return part <= MOST_FALSE_ALARMS_RATIO * whole if name == FALSE_ALARMS else part >= LEAST_RATIO * whole
+
+
 def print_score(score):
-    print("recall         ", _share(score.found_sites, score.expected_sites))
-    print("precision      ", _share(score.found_sites, score.reported_sites))
-    print("count accuracy ", _share(score.exact_sites, score.expected_sites))
-    print("false alarms   ", _share(score.false_alarms, score.quiet_scripts))
-    for key in KEYS:
-        print(f"total {key:<9}", _share(score.exact_totals[key], score.scripts))
+    for name, (part, whole) in shares(score).items():
+        print(f"{name:<15}", _share(part, whole))
     for entry, found in score.predictions:
         pairs = [f"{key} {(found or {}).get(key, 'unknown')} ({entry[key]:g})" for key in KEYS]
         print(f"not scored, measured (predicted): {entry['file']}: {', '.join(pairs)}")
@@ -136,6 +150,15 @@ def script_report(script, hunt, counts, steps):
 def _load(path):
     with open(path, encoding="utf-8") as file:
         return json.load(file)
+
+
+def _score(report, expected):
+    score = score_report(report, expected)
+    print_score(score)
+    if "OUT" in os.environ:
+        with open(os.path.join(os.environ["OUT"], "score.json"), "w", encoding="utf-8") as file:
+            json.dump(shares(score), file, indent=1)
+    return 0 if all(is_reached(name, *share) for name, share in shares(score).items()) else 1
 
 
 def collect(folder, expected):
@@ -190,10 +213,9 @@ def main(arguments):
     if verb == "collect":
         json.dump(collect(first, expected), sys.stdout, indent=1)
         print()
-    else:
-        print_score(score_report(_load(first), expected))
-    return None
+        return 0
+    return _score(_load(first), expected)
 
 
 if __name__ == "__main__":
-    main(sys.argv[1:])
+    sys.exit(main(sys.argv[1:]))

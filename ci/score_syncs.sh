@@ -1,9 +1,10 @@
 #!/usr/bin/env bash
 # score_syncs.sh FOLDER: hunts every script of a corpus folder (scripts and expected.json; format: score_syncs.py), writes
-# report.json to $OUT (else the current folder) and prints the score. Needs a GPU and what the scripts import.
+# report.json and score.json to $OUT (else the current folder), prints the score and ends with 1 if a share of it is bad.
+# Needs a GPU and what the scripts import.
 # STALLHOUND names the binary (else the one of dist/, else PATH); JOBS how many scripts run at once.
 set -euo pipefail
-(($# == 1)) && [[ -e "$1/expected.json" ]] || { sed -n '2,4s/^# //p' "$0" >&2; exit 2; }
+(($# == 1)) && [[ -e "$1/expected.json" ]] || { sed -n '2,5s/^# //p' "$0" >&2; exit 2; }
 corpus=$(realpath "$1")
 here=$(dirname "$(realpath "$0")")
 out=$(realpath -m "${OUT:-.}")
@@ -42,4 +43,4 @@ python3 -c 'import json, sys; print("\0".join(e["file"] for e in json.load(open(
   "$corpus/expected.json" | xargs -0 -P "${JOBS:-4}" -I{} bash -c 'hunt_one "$corpus/$1"' _ {}
 python3 "$here/score_syncs.py" collect "$work/json" "$corpus/expected.json" >"$out/report.json"
 echo "report: $out/report.json"
-python3 "$here/score_syncs.py" score "$out/report.json" "$corpus/expected.json"
+OUT=$out python3 "$here/score_syncs.py" score "$out/report.json" "$corpus/expected.json"

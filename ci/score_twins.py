@@ -100,6 +100,11 @@ def compare(runs, fixed_runs, steps):
     }
 
 
+def right_of_scored(rows):
+    scored = [row for row in rows if row["is_scored"]]
+    return sum(row["is_right"] for row in scored), len(scored)
+
+
 def _run_pairs(corpus, pairs, runs):
     jobs = int(os.environ.get("JOBS", "2"))
     results = {name: [] for pair in pairs for name in pair}
@@ -148,10 +153,9 @@ def main(corpus, runs=3):
     if "OUT" in os.environ:
         with open(os.path.join(os.environ["OUT"], "twins.json"), "w", encoding="utf-8") as file:
             json.dump(rows, file, indent=1)
-    scored = [row for row in rows if row["is_scored"]]
-    right = sum(row["is_right"] for row in scored)
-    print(f"recoverable right in {right} of {len(scored)} scored pairs ({len(rows)} pairs)")
-    return 0 if scored and right >= NEEDED_RATIO * len(scored) else 1
+    right, scored = right_of_scored(rows)
+    print(f"recoverable right in {right} of {scored} scored pairs ({len(rows)} pairs)")
+    return 0 if scored and right >= NEEDED_RATIO * scored else 1
 
 
 if __name__ == "__main__":

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # On a GPU machine, from the bundle's folder: run.sh [STEP...], by default all. Results go to $OUT (else ./out): STEP.log,
-# files of the step, and one line per step in summary.txt as soon as it is known. A step that hangs is stopped.
+# files of the step, one line per step in summary.txt as soon as it is known, and device.json, which says what was measured
+# on. A step that hangs is stopped.
 #
 #   doctor examples overhead wait_latency sigkill tiny_tmpfs second_profiler deadlock fork_storm record_examples
 #   record_kineto kernels bench python_package operators
@@ -24,6 +25,8 @@ if [[ -n "$torch" ]]; then
   LD_LIBRARY_PATH="$BUNDLE/lib:$torch/lib:$(ls -d "$(dirname "$torch")"/nvidia/*/lib 2>/dev/null | tr '\n' ':')${LD_LIBRARY_PATH:-}"
   export LD_LIBRARY_PATH
 fi
+
+python3 describe.py >"$OUT/device.json" || echo "run.sh: cannot say what this machine is" >&2
 
 steps=("$@")
 if ((${#steps[@]} == 0)); then

@@ -1,7 +1,7 @@
 """What a hunt costs a Faster R-CNN training step, beside other tools: detection.py [ROUNDS]
 
 Bare, light, default, torch.profiler and Nsight Systems (where nsys is found) by turns, a fresh process each; the median of
-its steps, then of the processes. Also: has every wait of the default recording a line? $OUT/detection.json.
+its steps, then of the processes. Also: has every wait of a recording a place? $OUT/detection.json.
 """
 
 import glob
@@ -17,6 +17,9 @@ import time
 
 WARMUP, STEPS = 8, 40
 LIMITS = {"light": 1.03, "default": 1.15}
+OTHER_TOOLS = ("torch.profiler", "nsys")
+OTHER_TOOLS_LIMIT = 1  # step time in default over the one under another tool: below it
+PLACELESS_LIMIT = 0  # waits of a recording with neither a Python line nor a native symbol
 
 
 def train(profiler):
@@ -108,6 +111,11 @@ def measure(mode):
         return json.loads(lines[-1])["step_ns"], waits_without_a_line(report) if os.path.exists(report) else None
 
 
+def over_other_tool(ratios, tool):
+    """None if one of both is not known."""
+    return ratios["default"] / ratios[tool] if {"default", tool} <= ratios.keys() else None
+
+
 def main(rounds):
     modes = ["bare", "light", "default", "torch.profiler"] + (["nsys"] if nsys_program() else [])
     times, places = {mode: [] for mode in modes}, {}
@@ -126,8 +134,9 @@ def main(rounds):
     print(json.dumps(places))
     print("step time over bare: " + ", ".join(f"{mode} {ratio:.3f}" for mode, ratio in ratios.items()))
     slower = [mode for mode, limit in LIMITS.items() if mode not in ratios or ratios[mode] > limit]
-    others = [mode for mode in ("torch.profiler", "nsys") if mode in ratios and ratios[mode] <= ratios.get("default", 0)]
-    return 1 if slower or others else 0
+    others = [tool for tool in OTHER_TOOLS if (over_other_tool(ratios, tool) or 0) >= OTHER_TOOLS_LIMIT]
+    placeless = [mode for mode, found in places.items() if found["without_any_place"] > PLACELESS_LIMIT]
+    return 1 if slower or others or placeless else 0
 
 
 if __name__ == "__main__":

@@ -1,5 +1,5 @@
 """Two ranks on two GPUs, the second late in every step: does the hunt name it and its line? Keeps both spools as fixtures
-($OUT/two-ranks.N.spool.zst)."""
+($OUT/two-ranks.N.spool.zst), the report in $OUT/two_ranks.json, what of the wait it explains in $OUT/rank_share.json."""
 
 import glob
 import json
@@ -9,16 +9,16 @@ import sys
 import tempfile
 
 SHARE = 0.9  # of rank 0's wait that the planted line must have
-SCRIPT = os.path.join(os.environ["BUNDLE"], "examples", "two_ranks.py")
 
 
 def main():
-    with open(SCRIPT, encoding="utf-8") as script:
+    example = os.path.join(os.environ["BUNDLE"], "examples", "two_ranks.py")
+    with open(example, encoding="utf-8") as script:
         line = next(i for i, text in enumerate(script, 1) if "return loaded.to(" in text)
     folder = tempfile.mkdtemp()
     recorder = os.environ["RECORDER"]
     environment = dict(os.environ, CUDA_INJECTION64_PATH=recorder, NVTX_INJECTION64_PATH=recorder, STALLHOUND_SPOOL_DIR=folder)
-    subprocess.run([sys.executable, SCRIPT], env=environment, check=True, timeout=100)
+    subprocess.run([sys.executable, example], env=environment, check=True, timeout=100)
     report = os.path.join(os.environ["OUT"], "two_ranks.json")
     hunt = [os.environ["STALLHOUND"], "hunt", "--range", "measured"]
     subprocess.run([*hunt, "--format", "json", "--output", report, "--from", folder], check=True)
@@ -35,6 +35,8 @@ def main():
         frame = hunted["sites"][cause["site"]]["innermost_user"] if cause["site"] is not None else None
         if frame and frame["line"] == line:
             named_ns += cause["wait_ns"]
+    with open(os.path.join(os.environ["OUT"], "rank_share.json"), "w", encoding="utf-8") as file:
+        json.dump({"wait_ns": total_ns, "named_ns": named_ns}, file)
     share = named_ns / total_ns if total_ns else 0
     print(f"rank 0 waited {total_ns / 1e6:.1f} ms in collectives; {share:.1%} of it for the planted line of rank 1")
     return 0 if share >= SHARE else 1
