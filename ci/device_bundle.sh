@@ -25,14 +25,14 @@ mv .bundle/stallhound-* .bundle/stallhound
 for example in "${examples[@]#//examples:}"; do
   [[ ! -x "$bin/examples/$example" ]] || strip --strip-debug -o ".bundle/examples/$example" "$bin/examples/$example"
 done
-# pack FOLDER TARGET...: their programs, without debug information; run.sh unpacks them.
+# pack FOLDER TARGET...: their programs, with their lines, as a recording needs them; run.sh unpacks them.
 pack() {
   local folder=$1 path
   mkdir -p "$folder"
   for path in "${@:2}"; do
     path=${path#//}
     path=$bin/${path/://}
-    [[ ! -x "$path" ]] || strip --strip-debug -o "$folder/$(basename "$path")" "$path"
+    [[ ! -x "$path" ]] || cp -L "$path" "$folder/"
   done
 }
 pack .bundle/tests "${tests[@]}"
