@@ -189,7 +189,7 @@ absl::StatusOr<std::string> MachineName(const std::string& home) {
 
 absl::StatusOr<std::vector<Recording>> ListRecordings(const std::string& home) {
   std::error_code error;
-  fs::directory_iterator(home, error);
+  const fs::directory_iterator first(home, error);
   if (error && error != std::errc::no_such_file_or_directory) return HomeError("reading", home, error.message());
   std::vector<Recording> recordings;
   for (const fs::path& path : Entries(home)) {

@@ -55,14 +55,10 @@ class CompletionTest : public ::testing::Test {
 
   // What bash offers at the end of the words, which are split as bash splits them.
   Words Bash(const Words& words) {
-    Words argv = {"bash",
-                  "--norc",
-                  "-c",
-                  "source \"$1\"; shift; COMP_WORDS=(\"$@\"); COMP_CWORD=$(($# - 1)); _stallhound; "
-                  "printf '%s\\n' \"${COMPREPLY[@]}\"",
-                  "bash",
-                  Script("bash"),
-                  "stallhound"};
+    const char* complete =
+        "source \"$1\"; shift; COMP_WORDS=(\"$@\"); COMP_CWORD=$(($# - 1)); _stallhound; "
+        "printf '%s\\n' \"${COMPREPLY[@]}\"";
+    Words argv = {"bash", "--norc", "-c", complete, "bash", Script("bash"), "stallhound"};
     argv.insert(argv.end(), words.begin(), words.end());
     return RunShell(argv);
   }

@@ -37,7 +37,10 @@ reports::RunBenchmark BenchmarkOf(const store::BenchmarkResult& result) {
   benchmark.message = result.message;
   const store::Point* time = FindPoint(result, "gpu_time_ns");
   if (time == nullptr) time = FindPoint(result, "cpu_time_ns");
-  if (time != nullptr) benchmark.time_ns = time->median;
+  if (time != nullptr) {
+    benchmark.time_ns = time->median;
+    for (const store::Sample& round : time->samples) benchmark.round_times_ns.push_back(round.value);
+  }
   if (const store::Point* copy = FindPoint(result, "copy_ns")) benchmark.copy_ns = copy->median;
   benchmark.iteration_count = result.iteration_count;
   benchmark.kernel_count = CountOf(result, {EventKind::kKernel});

@@ -4,6 +4,7 @@
 #include <cuda_runtime_api.h>
 #include <stdlib.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <string>
 
@@ -64,7 +65,7 @@ void TranscribedKernel(benchmark::State& state) {
     size_t bytes = 0;
     size_t max_records = 0;
     recording.session.OnBufferRequested(&buffer, &bytes, &max_records);
-    for (int i = 0; i < kRecords; ++i) memcpy(buffer + i * record.size(), record.data(), record.size());
+    for (int i = 0; i < kRecords; ++i) std::copy(record.begin(), record.end(), buffer + i * record.size());
     recording.session.OnBufferCompleted(buffer, kRecords * record.size());
     recording.session.Tick();
   }

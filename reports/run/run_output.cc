@@ -34,6 +34,7 @@ void WriteBenchmark(JsonWriter& json, const RunBenchmark& benchmark) {
   json.Field("outcome", benchmark.outcome);
   json.Field("message", benchmark.message);
   json.Field("time_ns", benchmark.time_ns);
+  List(json, "round_times_ns", benchmark.round_times_ns, [&](int64_t time_ns) { json.Int(time_ns); });
   json.Field("copy_ns", benchmark.copy_ns);
   json.Field("iteration_count", benchmark.iteration_count);
   RangeField(json, "kernel_count", benchmark.kernel_count);

@@ -33,6 +33,7 @@ struct RunBenchmark {
   std::string outcome;  // "measured", "failed", "skipped"
   std::optional<std::string> message;
   std::optional<double> time_ns;           // median
+  std::vector<int64_t> round_times_ns;     // of each process, in the order measured
   std::optional<double> copy_ns;           // of a copy that reads and writes as many bytes, measured beside it
   std::optional<int64_t> iteration_count;  // of the counted window
   // Per iteration.

@@ -14,6 +14,7 @@ RunBenchmark Benchmark(const char* name, double time_ns) {
   benchmark.name = name;
   benchmark.outcome = "measured";
   benchmark.time_ns = time_ns;
+  benchmark.round_times_ns = {static_cast<int64_t>(time_ns) - 10, static_cast<int64_t>(time_ns) + 10};
   benchmark.copy_ns = 100'000;
   benchmark.iteration_count = 20;
   benchmark.kernel_count = CountRange{1, 1};
@@ -47,6 +48,7 @@ RunReport OrdinaryRun() {
   failed.message = "oracle: error 2.5 of 1";
   RunBenchmark unnamed = Benchmark("startup", 5'000'000);
   unnamed.time_ns = std::nullopt;
+  unnamed.round_times_ns.clear();
   report.benchmarks = {reference, optimized, Benchmark("layer_norm/two_pass/fp32/200000x128/forward", 208'000),
                        only,      failed,    unnamed};
   return report;
