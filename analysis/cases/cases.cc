@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "analysis/cases/case_events.h"
+#include "analysis/cases/case_kernels.h"
 #include "analysis/gate/counts.h"
 #include "analysis/hunt/hunt.h"
 #include "base/stats/samples.h"
@@ -45,22 +46,16 @@ std::optional<std::string> MemoryText(const std::optional<capture::MemoryKind>& 
 
 // What one case is made of, with the window found in it.
 struct Evaluation {
-  const CaseDirectory& directory;
   const CaseEvents& events;
+  std::vector<CaseKernel> kernels;
   gate::WindowCounts window;
 
   bool IsCounted(int64_t iteration) const { return iteration >= window.first_iteration; }
 };
 
-std::vector<int64_t> CallsByIteration(const std::vector<KernelCall>& calls, size_t iteration_count) {
-  std::vector<int64_t> counts(iteration_count);
-  for (const KernelCall& call : calls) ++counts[static_cast<size_t>(call.iteration)];
-  return counts;
-}
-
 // Kernels decide where the window starts, too: an iteration that tries another one is no steady one. In the order in
 // which EventCounts and Kernels take them.
-gate::RecordedCounts ToRecordedCounts(const CaseEvents& events) {
+gate::RecordedCounts ToRecordedCounts(const CaseEvents& events, const std::vector<CaseKernel>& kernels) {
   gate::RecordedCounts recorded;
   recorded.iterations = events.marks;
   for (const auto& [key, series] : events.events) {
@@ -69,8 +64,9 @@ gate::RecordedCounts ToRecordedCounts(const CaseEvents& events) {
     recorded.series.push_back({name, series.counts});
     recorded.series.push_back({"bytes of " + name, series.bytes});
   }
-  for (const auto& [index, calls] : events.kernels) {
-    recorded.series.push_back({fmt::format("kernel {}", index), CallsByIteration(calls, events.iterations.size())});
+  for (size_t i = 0; i < kernels.size(); ++i) {
+    recorded.series.push_back(
+        {fmt::format("kernel {}", i), CallsByIteration(kernels[i].calls, events.iterations.size())});
   }
   return recorded;
 }
@@ -108,10 +104,9 @@ std::vector<store::EventCount> EventCounts(const Evaluation& evaluation, const s
 std::vector<store::KernelAggregate> Kernels(const Evaluation& evaluation) {
   std::vector<store::KernelAggregate> kernels;
   size_t next = 2 * evaluation.events.events.size();
-  for (const auto& [index, calls] : evaluation.events.kernels) {
+  for (const auto& [key, calls] : evaluation.kernels) {
     const gate::CountRange count = evaluation.window.counts[next++].per_iteration;
     if (count.max == 0) continue;
-    const KernelKey& key = evaluation.directory.kernels()[index];
     store::KernelAggregate kernel{key.name, key.grid, key.block, key.register_count, key.shared_memory_bytes};
     kernel.min_count = count.min;
     kernel.max_count = count.max;
@@ -187,8 +182,8 @@ absl::StatusOr<CaseCounts> Evaluate(capture::CaptureReader& reader, const CaseDi
   counts.recorded_iteration_count = static_cast<int64_t>(events.iterations.size());
   const std::vector<EventKind> recorded_kinds = RecordedKinds(reader.info().recorded);
   if (recorded_kinds.empty() || events.iterations.empty()) return counts;
-  Evaluation evaluation{directory, events, {}};
-  SH_ASSIGN_OR_RETURN(evaluation.window, gate::CountWindow(ToRecordedCounts(events)));
+  Evaluation evaluation{events, KernelsOfCase(directory, events), {}};
+  SH_ASSIGN_OR_RETURN(evaluation.window, gate::CountWindow(ToRecordedCounts(events, evaluation.kernels)));
   counts.iteration_count = evaluation.window.iteration_count;
   if (evaluation.window.problem) {
     counts.problem = gate::ReasonName(*evaluation.window.problem);

@@ -27,8 +27,8 @@ class BenchProgram : public HuntedProgram {
     Range(id, begin_us * kUs, now_us_ * kUs);
     now_us_ += kIterationUs;
   }
-  void LaunchAt(int64_t us, const char* kernel = "kernel") {
-    LaunchUs(us, {.start_ns = us + 10, .end_ns = us + 30}, kernel);
+  void LaunchAt(int64_t us, const char* kernel = "kernel", uint32_t grid_x = 1) {
+    LaunchUs(us, {.start_ns = us + 10, .end_ns = us + 30, .grid_x = grid_x}, kernel);
   }
   void ReadBackAt(int64_t us, uint32_t stack_id) {
     const uint64_t copy =
@@ -188,6 +188,25 @@ TEST(CasesTest, AnotherKernelInTheSameNumberIsNoSteadyIteration) {
   EXPECT_EQ(counts.iteration_count, 16 - 3 - 2);
   ASSERT_EQ(counts.kernels.size(), 1u) << "what ran before the window only is left out";
   EXPECT_EQ(counts.kernels[0].name, "best");
+}
+
+TEST(CasesTest, AShapeThatFollowsTheInputsIsNoOtherKernel) {
+  BenchProgram program;
+  program.Case("layer/a", 16, [&](int64_t us, int i) {
+    const auto found = static_cast<uint32_t>(1 + i % 4);
+    program.LaunchAt(us + 10, "select", found);
+    program.LaunchAt(us + 20, "gather", 2 * found);
+    program.LaunchAt(us + 30, "same");
+  });
+  const CaseCounts counts = program.One("layer/a");
+  EXPECT_EQ(counts.iteration_count, 16 - 2);
+  ASSERT_EQ(counts.kernels.size(), 3u);
+  for (const store::KernelAggregate& kernel : counts.kernels) {
+    EXPECT_EQ(kernel.min_count, 1) << kernel.name;
+    EXPECT_EQ(kernel.max_count, 1) << kernel.name;
+    EXPECT_EQ(kernel.grid.has_value(), kernel.name == "same") << kernel.name;
+    EXPECT_TRUE(kernel.block.has_value()) << kernel.name;
+  }
 }
 
 TEST(CasesTest, NormalisedNamesShareARow) {

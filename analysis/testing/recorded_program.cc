@@ -61,11 +61,16 @@ Row RecordedProgram::WorkRow(const WorkSpec& work) {
 }
 
 void RecordedProgram::Kernel(const WorkSpec& work, std::string_view name) {
-  const auto [it, is_new] = shapes_.try_emplace(std::string(name), static_cast<uint32_t>(shapes_.size()));
+  const auto [it, is_new] =
+      shapes_.try_emplace({std::string(name), work.grid_x}, static_cast<uint32_t>(shapes_.size()));
   if (is_new) {
     capture::KernelShapeRow shape;
     shape.kernel_shape_id = it->second;
     shape.name = capture_.Intern(name);
+    shape.grid_x = work.grid_x;
+    shape.grid_y = shape.grid_z = 1;
+    shape.block_x = 32;
+    shape.block_y = shape.block_z = 1;
     capture_.Add(shape);
   }
   auto row = WorkRow<capture::KernelRow>(work);

@@ -37,6 +37,7 @@ struct WorkSpec {
   uint32_t device_id = 0;
   uint32_t process_id = 0;
   uint32_t context_id = 1;
+  uint32_t grid_x = 1;  // of a kernel
 };
 
 struct CopySpec {
@@ -99,7 +100,7 @@ class RecordedProgram {
 
   capture::MemoryCapture capture_;
   std::map<uint64_t, Launch> launches_;
-  std::map<std::string, uint32_t> shapes_;
+  std::map<std::pair<std::string, uint32_t>, uint32_t> shapes_;
   uint64_t next_correlation_id_ = 1;
   std::map<std::string, uint32_t> frames_;  // equal places share a frame
   uint32_t next_stack_id_ = 0;
