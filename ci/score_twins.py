@@ -1,11 +1,13 @@
 #!/usr/bin/env python3
-"""score_twins.py FOLDER [RUNS]: is what a hunt calls recoverable what the fixed twin of a script saves?
+"""score_twins.py record FOLDER SPOOLS [RUNS] | score FOLDER SPOOLS: is what a hunt calls recoverable what a fixed twin saves?
 
-FOLDER is a corpus folder as score_syncs.py reads it: scripts, and expected.json, whose entries name a `fixed_twin`. Both
-of a pair are recorded RUNS times (3), by turns, and the medians of their steps compared. A pair is scored if the twin
-brings at most 2 new kernels a step, so that it does the same work, and its kernels take at most 5 us a step more; others
-are shown. Right: within 15% of the measured difference or 50 us a step, whichever is more. Needs a GPU and torch.
-STALLHOUND and RECORDER name the program and the recorder's library, JOBS how many scripts run at once (2).
+FOLDER is a corpus folder as score_syncs.py reads it: scripts, and expected.json, whose entries name a `fixed_twin`.
+
+record   runs both of each pair RUNS times (3), by turns, under the recorder into SPOOLS/NAME.RUN/. Needs torch and a GPU for
+         each of the JOBS (1) scripts that run at once: two that share one wait for each other. RECORDER names the library.
+score    compares the medians of their steps, anywhere; STALLHOUND names the program. A pair is scored if the twin has no
+         kernel that the script lacks, so that only work for the removed read-back is gone, and its kernels take at most
+         5 us a step more; others are shown. Right: within 15% of the measured difference or 50 us a step, whichever is more.
 """
 
 import ctypes
@@ -17,11 +19,10 @@ import subprocess
 import sys
 import tempfile
 import traceback
-from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
 
 TOLERANCE_RATIO, TOLERANCE_NS = 0.15, 50_000
-MOST_NEW_KERNELS, MOST_NEW_NS = 2, 5_000  # a step
+MOST_LONGER_NS = 5_000  # a step
 NEEDED_RATIO = 0.8
 
 # From the start of the range to the end of all that was submitted in it.
@@ -37,12 +38,16 @@ def _query(capture, sql):
     return json.loads(done.stdout)
 
 
-def _record(script, folder):
+def _record(script, folder, gpu):
     """The process is forked, so that torch is imported once for all."""
+    os.makedirs(folder)
     pid = os.fork()
     if pid == 0:
         os.environ.update(
-            CUDA_INJECTION64_PATH=os.environ["RECORDER"], NVTX_INJECTION64_PATH=os.environ["RECORDER"], STALLHOUND_SPOOL_DIR=folder
+            CUDA_INJECTION64_PATH=os.environ["RECORDER"],
+            NVTX_INJECTION64_PATH=os.environ["RECORDER"],
+            STALLHOUND_SPOOL_DIR=folder,
+            CUDA_VISIBLE_DEVICES=str(gpu),
         )
         with open(os.path.join(folder, "log"), "wb") as log:
             os.dup2(log.fileno(), 1)
@@ -59,8 +64,13 @@ def _record(script, folder):
 
 
 def _analyse(folder):
-    environment = dict(os.environ, STALLHOUND_HOME=folder)
-    report = os.path.join(folder, "hunt.json")
+    with tempfile.TemporaryDirectory() as home:
+        return _hunt(folder, home)
+
+
+def _hunt(folder, home):
+    environment = dict(os.environ, STALLHOUND_HOME=home)
+    report = os.path.join(home, "hunt.json")
     command = [os.environ["STALLHOUND"], "hunt", "--range", "measured", "--format", "json", "--output", report, "--from", folder]
     done = subprocess.run(command, check=True, capture_output=True, text=True, env=environment)
     capture = done.stderr.split("capture: ", 1)[1].splitlines()[0]
@@ -73,15 +83,14 @@ def _analyse(folder):
     }
 
 
-def new_kernels(run, fixed, steps):
-    """Kernels a step that only the twin has, or has more of; and what its kernels take longer, in ns a step."""
-    more = Counter()
-    for name, (count, _) in fixed["kernels"].items():
-        extra = count - run["kernels"].get(name, (0, 0))[0]
-        if extra > 0:
-            more[name] = extra / steps
-    longer = sum(ns for _, ns in fixed["kernels"].values()) - sum(ns for _, ns in run["kernels"].values())
-    return more, longer / steps
+def more_kernels(run, other, steps):
+    """Kernels a step that only `run` has, or has more of."""
+    more = {name: (count - other["kernels"].get(name, (0, 0))[0]) / steps for name, (count, _) in run["kernels"].items()}
+    return {name: count for name, count in more.items() if count > 0}
+
+
+def kernel_ns(run):
+    return sum(ns for _, ns in run["kernels"].values())
 
 
 def compare(runs, fixed_runs, steps):
@@ -89,14 +98,16 @@ def compare(runs, fixed_runs, steps):
     measured = (statistics.median(r["total_ns"] for r in runs) - statistics.median(r["total_ns"] for r in fixed_runs)) / steps
     # What all waits of the script cost, but for those that the twin keeps.
     recoverable = statistics.median(r["recoverable_ns"] - f["recoverable_ns"] for r, f in zip(runs, fixed_runs)) / steps
-    more, longer_ns = new_kernels(run, fixed, steps)
+    more = more_kernels(fixed, run, steps)
+    longer_ns = (kernel_ns(fixed) - kernel_ns(run)) / steps
     return {
         "step_ns": statistics.median(r["total_ns"] for r in runs) / steps,
         "measured_ns": measured,
         "recoverable_ns": recoverable,
         "is_right": abs(recoverable - measured) <= max(TOLERANCE_RATIO * abs(measured), TOLERANCE_NS),
-        "is_scored": sum(more.values()) <= MOST_NEW_KERNELS and longer_ns <= MOST_NEW_NS,
-        "new_kernels": dict(more),
+        "is_scored": not more and longer_ns <= MOST_LONGER_NS,
+        "new_kernels": more,
+        "gone_kernels": more_kernels(run, fixed, steps),
     }
 
 
@@ -105,29 +116,7 @@ def right_of_scored(rows):
     return sum(row["is_right"] for row in scored), len(scored)
 
 
-def _run_pairs(corpus, pairs, runs):
-    jobs = int(os.environ.get("JOBS", "2"))
-    results = {name: [] for pair in pairs for name in pair}
-    with tempfile.TemporaryDirectory() as work, ThreadPoolExecutor(max_workers=4) as analyses:
-        queue, running, pending = [name for _ in range(runs) for pair in pairs for name in pair], {}, []
-        while queue or running:
-            while queue and len(running) < jobs:
-                name = queue.pop(0)
-                folder = tempfile.mkdtemp(dir=work)
-                running[_record(os.path.join(corpus, name), folder)] = (name, folder)
-            pid, status = os.wait()
-            name, folder = running.pop(pid)
-            if status != 0:
-                print(f"{name}: ended with {os.waitstatus_to_exitcode(status)}")
-            pending.append((name, folder))
-        for name, folder in pending:
-            analyses.submit(lambda at=folder, to=results[name]: to.append(_analyse(at)))
-    return results
-
-
-def main(corpus, runs=3):
-    import torch  # noqa: F401  # once, before the forks; it does not touch CUDA
-
+def _pairs(corpus):
     with open(os.path.join(corpus, "expected.json"), encoding="utf-8") as file:
         expected = json.load(file)
     pairs = [
@@ -135,13 +124,42 @@ def main(corpus, runs=3):
         for entry in expected["files"]
         if entry.get("fixed_twin") and entry["variant"] == "sync" and entry["confidence"] == "measured"
     ]
-    results = _run_pairs(corpus, pairs, runs)
+    return pairs, expected["steps"]
+
+
+def record(corpus, spools, runs=3):
+    import torch  # noqa: F401  # once, before the forks; it does not touch CUDA
+
+    pairs, _ = _pairs(corpus)
+    queue = [(name, run) for run in range(runs) for pair in pairs for name in pair]
+    running, free_gpus = {}, list(range(int(os.environ.get("JOBS", "1"))))
+    while queue or running:
+        while queue and free_gpus:
+            name, run = queue.pop(0)
+            gpu = free_gpus.pop()
+            running[_record(os.path.join(corpus, name), os.path.join(spools, f"{name}.{run}"), gpu)] = (name, gpu)
+        pid, status = os.wait()
+        name, gpu = running.pop(pid)
+        free_gpus.append(gpu)
+        if status != 0:
+            print(f"{name}: ended with {os.waitstatus_to_exitcode(status)}")
+    return 0
+
+
+def _recordings(spools, name):
+    return sorted(os.path.join(spools, entry) for entry in os.listdir(spools) if entry.rpartition(".")[0] == name)
+
+
+def score(corpus, spools):
+    pairs, steps = _pairs(corpus)
     rows = []
     for name, fixed in pairs:
-        if not results[name] or not results[fixed]:
+        with ThreadPoolExecutor(max_workers=os.cpu_count()) as analyses:
+            runs, fixed_runs = (list(analyses.map(_analyse, _recordings(spools, each))) for each in (name, fixed))
+        if not runs or not fixed_runs:
             print(f"{name}: no recording")
             continue
-        row = {"name": name, **compare(results[name], results[fixed], expected["steps"])}
+        row = {"name": name, **compare(runs, fixed_runs, steps)}
         rows.append(row)
         verdict = ("right" if row["is_right"] else "WRONG") if row["is_scored"] else "not scored"
         print(
@@ -150,6 +168,8 @@ def main(corpus, runs=3):
         )
         for kernel, count in row["new_kernels"].items():
             print(f"    new in the twin: {count:g} a step of {kernel[:100]}")
+        for kernel, count in row["gone_kernels"].items():
+            print(f"    gone in the twin: {count:g} a step of {kernel[:100]}")
     if "OUT" in os.environ:
         with open(os.path.join(os.environ["OUT"], "twins.json"), "w", encoding="utf-8") as file:
             json.dump(rows, file, indent=1)
@@ -159,6 +179,8 @@ def main(corpus, runs=3):
 
 
 if __name__ == "__main__":
-    if len(sys.argv) not in (2, 3):
-        sys.exit(__doc__)
-    sys.exit(main(sys.argv[1], *map(int, sys.argv[2:])))
+    if sys.argv[1:2] == ["record"] and len(sys.argv) in (4, 5):
+        sys.exit(record(*sys.argv[2:4], *map(int, sys.argv[4:])))
+    if sys.argv[1:2] == ["score"] and len(sys.argv) == 4:
+        sys.exit(score(*sys.argv[2:]))
+    sys.exit(__doc__)

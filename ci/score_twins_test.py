@@ -2,6 +2,7 @@
 
 import importlib.util
 import os
+import tempfile
 import unittest
 
 _PATH = os.path.join(os.path.dirname(os.path.abspath(__file__)), "score_twins.py")
@@ -37,11 +38,21 @@ class ScoreTwinsTest(unittest.TestCase):
         self.assertEqual(row["measured_ns"], 300_000)
 
     def test_a_twin_that_does_other_work_is_not_scored(self):
-        run = recording(1000, 300, {"nonzero": (STEPS, STEPS * 1000)})
-        self.assertTrue(self.compare(run, recording(700, kernels={"gemm": (2 * STEPS, 2 * STEPS * 1000)}))["is_scored"])
-        self.assertFalse(self.compare(run, recording(700, kernels={"gemm": (3 * STEPS, STEPS * 1000)}))["is_scored"])
-        slower = recording(700, kernels={"nonzero": (STEPS, STEPS * 6001)})
-        self.assertFalse(self.compare(run, slower)["is_scored"])
+        run = recording(1000, 300, {"nonzero": (STEPS, STEPS * 1000), "item": (STEPS, STEPS * 1000)})
+        row = self.compare(run, recording(700, kernels={"nonzero": (STEPS, STEPS * 1000)}))
+        self.assertTrue(row["is_scored"])
+        self.assertEqual((row["new_kernels"], row["gone_kernels"]), ({}, {"item": 1}))
+        row = self.compare(run, recording(700, kernels={"nonzero": (3 * STEPS, STEPS * 1000)}))
+        self.assertFalse(row["is_scored"])
+        self.assertEqual(row["new_kernels"], {"nonzero": 2})
+        self.assertFalse(self.compare(run, recording(700, kernels={"nonzero": (STEPS, STEPS * 7001)}))["is_scored"])
+
+    def test_recordings_belong_to_whole_names(self):
+        with tempfile.TemporaryDirectory() as spools:
+            for name in ("01_a.py.0", "01_a.py.1", "01_a_fixed.py.0", "x01_a.py.0"):
+                os.mkdir(os.path.join(spools, name))
+            found = [os.path.basename(folder) for folder in score_twins._recordings(spools, "01_a.py")]
+        self.assertEqual(found, ["01_a.py.0", "01_a.py.1"])
 
 
 if __name__ == "__main__":

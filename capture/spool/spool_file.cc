@@ -127,8 +127,8 @@ void SpoolFile::Forget() noexcept {
   if (base_ != nullptr) {
     // Whoever still holds a pointer (CUPTI's buffers, at the child's exit) must neither fault nor write into the
     // parent's file.
-    (void)mmap(base_, reserved_bytes_, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED | MAP_NORESERVE, -1,
-         0);
+    (void)mmap(base_, reserved_bytes_, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED | MAP_NORESERVE,
+               -1, 0);
     const uint64_t rest = mapped_bytes_ - reserved_bytes_;
     if (rest != 0) munmap(base_ + reserved_bytes_, rest);
   }

@@ -1,8 +1,8 @@
 #pragma once
 
 // The gate over recorded times. The times of a case stand in for rounds and are dealt to both sides at random, anew for
-// screen and confirmation, so that nothing differs but chance; with a slow-down, one side's are multiplied. Times must be
-// finite and positive: what the gate refuses ends the program.
+// screen and confirmation, so that nothing differs but chance; with a slow-down, one side's are multiplied. Times must
+// be finite and positive: what the gate refuses ends the program.
 
 #include <cstdint>
 #include <istream>
