@@ -45,9 +45,10 @@ if has_gpu; then
   device="Recorded on this machine: $(nvidia-smi --query-gpu=name --format=csv,noheader | sort | uniq -c | sed 's/^ *//' | paste -sd,)."
 else
   shopt -s nullglob
-  for recorded in examples/recorded/*.spool.zst; do
+  for recorded in examples/recorded/*.spool.zst examples/recorded/*/; do
     name=$(basename "$recorded" .spool.zst)
-    zstd -dqf "$recorded" -o "$EXAMPLES/$name.spool"
+    mkdir "$EXAMPLES/$name.spool"
+    find "$recorded" -name '*.zst' -exec zstd -dq --output-dir-flat "$EXAMPLES/$name.spool" {} +
     say "$name-recorded"
     pages "$name-recorded" "$EXAMPLES/$name.spool" >"$reports/$name-recorded.log" 2>&1 || say "$name-recorded: no report"
   done

@@ -25,7 +25,7 @@ using ::testing::HasSubstr;
 
 struct Recording {
   const char* name;
-  const char* file;
+  const char* file;  // or a folder with a spool of each process
   bool has_range;  // `measured`, around the steady steps
 };
 
@@ -40,12 +40,24 @@ class RecordedTest : public ::testing::TestWithParam<Recording> {
   // The recording, unpacked if we do not read it as it is.
   std::string Unpack() {
     const std::string packed = DataPath(std::string("examples/recorded/") + GetParam().file);
+    if (std::filesystem::is_directory(packed)) {
+      const std::string folder = folder_.File("spools");
+      std::filesystem::create_directory(folder);
+      for (const auto& entry : std::filesystem::directory_iterator(packed)) {
+        Unpack(entry.path(), folder + "/" + entry.path().stem().string());
+      }
+      return folder;
+    }
     if (!packed.ends_with(".zst")) return packed;
     const std::string path = folder_.File("recording.spool");
+    Unpack(packed, path);
+    return path;
+  }
+
+  static void Unpack(const std::string& packed, const std::string& path) {
     SubprocessOptions options;
     options.argv = {"zstd", "-dqf", packed, "-o", path};
-    EXPECT_EQ(RunSubprocess(options).exit_code, 0);
-    return path;
+    EXPECT_EQ(RunSubprocess(options).exit_code, 0) << packed;
   }
 
   void ExpectGolden(std::vector<std::string> arguments, const std::string& what) {
@@ -83,7 +95,8 @@ INSTANTIATE_TEST_SUITE_P(OnH200, RecordedTest,
                                            Recording{"nvtx-operators", "nvtx-operators.spool.zst", true},
                                            Recording{"nvtx-threads", "nvtx-threads.spool.zst", false},
                                            Recording{"pytorch", "pytorch.spool.zst", true},
-                                           Recording{"pytorch-kineto", "pytorch.kineto.json.gz", false}),
+                                           Recording{"pytorch-kineto", "pytorch.kineto.json.gz", false},
+                                           Recording{"two-ranks", "two-ranks", true}),
                          NameOf);
 
 // Of these the first 100,000 bytes hold no event that has a time.

@@ -1,5 +1,5 @@
 """Two ranks on two GPUs, the second late in every step: does the hunt name it and its line? Keeps both spools as fixtures
-($OUT/two-ranks.N.spool.zst), the report in $OUT/two_ranks.json, what of the wait it explains in $OUT/rank_share.json."""
+($OUT/two-ranks/N.spool.zst), the report in $OUT/two_ranks.json, what of the wait it explains in $OUT/rank_share.json."""
 
 import glob
 import json
@@ -24,8 +24,10 @@ def main():
     subprocess.run([*hunt, "--format", "json", "--output", report, "--from", folder], check=True)
     print(subprocess.run([*hunt, "--from", folder], check=True, capture_output=True, text=True).stdout)
     spools = sorted(glob.glob(folder + "/**/*.spool", recursive=True), key=os.path.getsize)[-2:]
+    kept = os.path.join(os.environ["OUT"], "two-ranks")
+    os.makedirs(kept, exist_ok=True)
     for number, spool in enumerate(sorted(spools)):
-        subprocess.run(["zstd", "-19qf", spool, "-o", os.path.join(os.environ["OUT"], f"two-ranks.{number}.spool.zst")], check=True)
+        subprocess.run(["zstd", "-19qf", spool, "-o", os.path.join(kept, f"{number}.spool.zst")], check=True)
     with open(report, encoding="utf-8") as file:
         hunted = json.load(file)
     waits = [delay for delay in hunted["rank_delays"] if delay["waiting"]["rank"] == 0]
