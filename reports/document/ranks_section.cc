@@ -28,11 +28,14 @@ std::string KindText(analysis::DelayKind kind) {
   return "unknown";
 }
 
-// "96% stall at train.py:27, 4% its host late to launch".
+constexpr double kLeastShare = 0.005;  // would be shown as 0%
+
+// "96% stall at train.py:27, 4% its host late to launch"; the largest first.
 std::string CausesText(const analysis::HuntReport& report, const analysis::RankDelay& delay) {
   std::vector<std::string> texts;
   for (const analysis::DelayCause& cause : delay.causes) {
     const double share = static_cast<double>(cause.wait_ns) / static_cast<double>(delay.wait_ns);
+    if (share < kLeastShare && !texts.empty()) continue;
     std::string text = fmt::format("{:.0f}% {}", share * 100, KindText(cause.kind));
     if (cause.site) {
       const analysis::Site& site = report.sites[*cause.site];
