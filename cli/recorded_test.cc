@@ -26,7 +26,7 @@ using ::testing::HasSubstr;
 struct Recording {
   const char* name;
   const char* file;  // or a folder with a spool of each process
-  bool has_range;  // `measured`, around the steady steps
+  bool has_range;    // `measured`, around the steady steps
 };
 
 std::string NameOf(const ::testing::TestParamInfo<Recording>& info) {
