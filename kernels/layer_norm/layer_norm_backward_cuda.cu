@@ -12,6 +12,17 @@ constexpr int kFinishThreadRows = 32;
 template <typename T>
 constexpr int kTiledThreads = T::kVectors* T::kElements <= 20 ? 512 : 256;
 
+// Rows are read once. Over a copy, 200k bf16 rows of 128 take 1.33 with Load and 1.28 with LoadOnce; fp32 rows lose 5% by
+// it (H200, 2026-11-30).
+template <typename T>
+__device__ __forceinline__ typename T::Vector LoadOfRow(const typename T::Vector* address) {
+  if constexpr (sizeof(typename T::Element) == 2) {
+    return LoadOnce(address);
+  } else {
+    return Load(address);
+  }
+}
+
 // What a lane holds of its columns.
 template <typename T>
 struct Lane {
@@ -134,8 +145,8 @@ __global__ void __launch_bounds__(kTiledThreads<T>) BackwardTiled(const LayerNor
       for (int v = 0; v < T::kVectors; ++v) {
         x[u][v] = dy[u][v] = Vector{};
         if (row >= args.shape.row_count || !lane.Holds(v)) continue;
-        x[u][v] = Load(static_cast<const Vector*>(args.x) + offset + v * T::kLanes);
-        dy[u][v] = Load(static_cast<const Vector*>(args.dy) + offset + v * T::kLanes);
+        x[u][v] = LoadOfRow<T>(static_cast<const Vector*>(args.x) + offset + v * T::kLanes);
+        dy[u][v] = LoadOfRow<T>(static_cast<const Vector*>(args.dy) + offset + v * T::kLanes);
       }
     }
 #pragma unroll
