@@ -98,6 +98,7 @@ bool Directory::IsWanted(const std::string& name) const {
 absl::Status Directory::On(const capture::RangeBatch& batch) {
   for (size_t i = 0; i < batch.size; ++i) {
     has_operators_ = has_operators_ || batch.sequence[i].has_value();
+    has_ranges_ = has_ranges_ || batch.kind[i] != capture::RangeKind::kMark;
     if (batch.kind[i] == capture::RangeKind::kOperator || batch.kind[i] == capture::RangeKind::kMark ||
         batch.kind[i] == capture::RangeKind::kPythonFunction) {
       continue;

@@ -56,6 +56,8 @@ class Directory : public capture::CaptureVisitor {
   std::optional<uint32_t> CallerFrame(uint32_t stack_id) const;
   // Whether operators with sequence numbers were recorded.
   bool has_operators() const { return has_operators_; }
+  // Whether there was any range with a length.
+  bool has_ranges() const { return has_ranges_; }
   std::string ThreadName(uint32_t thread_id) const;
   const capture::ProcessRow* Process(uint32_t process_id) const;
   // True if a sync of this stream waits for all blocking streams of its context.
@@ -97,6 +99,7 @@ class Directory : public capture::CaptureVisitor {
   std::vector<Span> occurrences_;
   std::vector<capture::LossRow> losses_;
   bool has_operators_ = false;
+  bool has_ranges_ = false;
 };
 
 }  // namespace stallhound::analysis

@@ -21,45 +21,6 @@ struct InBackward {
   capture::StringId node;
 };
 
-// The outermost numbered range that each point lies in: operators inside a node may have numbers of their own, for a
-// second derivative.
-class NodeReader : public capture::CaptureVisitor {
- public:
-  NodeReader(const std::vector<SyncPoint>& points, const std::vector<size_t>& candidates) : points_(points) {
-    for (const size_t point : candidates) of_thread_[points[point].thread_id].push_back(point);
-    found_.resize(points.size());
-  }
-
-  absl::Status On(const capture::RangeBatch& batch) override {
-    for (size_t i = 0; i < batch.size; ++i) {
-      if (!batch.sequence[i] || !batch.end_ns[i]) continue;
-      const auto thread = of_thread_.find(batch.thread_id[i]);
-      if (thread == of_thread_.end()) continue;
-      const std::vector<size_t>& candidates = thread->second;
-      auto it = std::lower_bound(candidates.begin(), candidates.end(), batch.start_ns[i],
-                                 [&](size_t point, int64_t start_ns) { return points_[point].start_ns < start_ns; });
-      for (; it != candidates.end() && points_[*it].start_ns < *batch.end_ns[i]; ++it) {
-        if (found_[*it]) continue;
-        found_[*it] = InBackward{*it, {batch.process_id[i], *batch.sequence[i]}, batch.start_ns[i], batch.name[i]};
-      }
-    }
-    return absl::OkStatus();
-  }
-
-  std::vector<InBackward> Found() const {
-    std::vector<InBackward> found;
-    for (const auto& entry : found_) {
-      if (entry) found.push_back(*entry);
-    }
-    return found;
-  }
-
- private:
-  const std::vector<SyncPoint>& points_;
-  absl::flat_hash_map<uint32_t, std::vector<size_t>> of_thread_;  // by start
-  std::vector<std::optional<InBackward>> found_;
-};
-
 // Operators whose numbers are wanted, where their lines are known.
 class OperatorReader : public capture::CaptureVisitor {
  public:
@@ -104,8 +65,47 @@ class OperatorReader : public capture::CaptureVisitor {
 
 }  // namespace
 
-absl::Status FindForwards(capture::CaptureReader& reader, const Directory& directory, std::vector<SyncPoint>& points) {
-  if (!directory.has_operators()) return absl::OkStatus();
+// The outermost numbered range that each point lies in: operators inside a node may have numbers of their own, for a
+// second derivative.
+class ForwardFinder::NodeReader : public capture::CaptureVisitor {
+ public:
+  NodeReader(const std::vector<SyncPoint>& points, const std::vector<size_t>& candidates) : points_(points) {
+    for (const size_t point : candidates) of_thread_[points[point].thread_id].push_back(point);
+    found_.resize(points.size());
+  }
+
+  absl::Status On(const capture::RangeBatch& batch) override {
+    for (size_t i = 0; i < batch.size; ++i) {
+      if (!batch.sequence[i] || !batch.end_ns[i]) continue;
+      const auto thread = of_thread_.find(batch.thread_id[i]);
+      if (thread == of_thread_.end()) continue;
+      const std::vector<size_t>& candidates = thread->second;
+      auto it = std::lower_bound(candidates.begin(), candidates.end(), batch.start_ns[i],
+                                 [&](size_t point, int64_t start_ns) { return points_[point].start_ns < start_ns; });
+      for (; it != candidates.end() && points_[*it].start_ns < *batch.end_ns[i]; ++it) {
+        if (found_[*it]) continue;
+        found_[*it] = InBackward{*it, {batch.process_id[i], *batch.sequence[i]}, batch.start_ns[i], batch.name[i]};
+      }
+    }
+    return absl::OkStatus();
+  }
+
+  std::vector<InBackward> Found() const {
+    std::vector<InBackward> found;
+    for (const auto& entry : found_) {
+      if (entry) found.push_back(*entry);
+    }
+    return found;
+  }
+
+ private:
+  const std::vector<SyncPoint>& points_;
+  absl::flat_hash_map<uint32_t, std::vector<size_t>> of_thread_;  // by start
+  std::vector<std::optional<InBackward>> found_;
+};
+
+ForwardFinder::ForwardFinder(const Directory& directory, std::vector<SyncPoint>& points) : points_(points) {
+  if (!directory.has_operators()) return;
   absl::flat_hash_map<uint32_t, bool> has_user_line;  // by stack
   std::vector<size_t> candidates;
   for (size_t i = 0; i < points.size(); ++i) {
@@ -116,15 +116,30 @@ absl::Status FindForwards(capture::CaptureReader& reader, const Directory& direc
     }
     candidates.push_back(i);
   }
-  if (candidates.empty()) return absl::OkStatus();
-  NodeReader nodes(points, candidates);
-  SH_RETURN_IF_ERROR(reader.Read(capture::Tables({capture::Table::kRange}), nodes));
-  const std::vector<InBackward> found = nodes.Found();
+  if (!candidates.empty()) nodes_ = std::make_unique<NodeReader>(points, candidates);
+}
+
+ForwardFinder::~ForwardFinder() = default;
+
+absl::Status ForwardFinder::On(const capture::RangeBatch& batch) {
+  return nodes_ ? nodes_->On(batch) : absl::OkStatus();
+}
+
+absl::Status ForwardFinder::Finish(capture::CaptureReader& reader) {
+  if (!nodes_) return absl::OkStatus();
+  const std::vector<InBackward> found = nodes_->Found();
   if (found.empty()) return absl::OkStatus();
   OperatorReader operators(found);
   SH_RETURN_IF_ERROR(reader.Read(capture::Tables({capture::Table::kRange}), operators));
-  for (const InBackward& node : found) points[node.point].forward = operators.Of(node);
+  for (const InBackward& node : found) points_[node.point].forward = operators.Of(node);
   return absl::OkStatus();
+}
+
+absl::Status FindForwards(capture::CaptureReader& reader, const Directory& directory, std::vector<SyncPoint>& points) {
+  ForwardFinder finder(directory, points);
+  if (!finder.has_candidates()) return absl::OkStatus();
+  SH_RETURN_IF_ERROR(reader.Read(capture::Tables({capture::Table::kRange}), finder));
+  return finder.Finish(reader);
 }
 
 }  // namespace stallhound::analysis

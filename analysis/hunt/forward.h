@@ -6,6 +6,7 @@
 
 #include <absl/status/status.h>
 
+#include <memory>
 #include <vector>
 
 #include "analysis/hunt/directory.h"
@@ -14,9 +15,28 @@
 
 namespace stallhound::analysis {
 
-// Sets SyncPoint::forward of the points that lie in a range of an autograd node and have no user frame of their own.
-// Reads the ranges twice if operators were recorded and there is such a point; memory: 24 bytes an operator with the
-// number of one. Errors: those of the reader.
+// A visitor of one read of the ranges. Memory: 56 bytes a point, and 24 an operator with the number of a node.
+class ForwardFinder : public capture::CaptureVisitor {
+ public:
+  // Both outlive this.
+  ForwardFinder(const Directory& directory, std::vector<SyncPoint>& points);
+  ~ForwardFinder() override;
+
+  // False: no operators were recorded, or every point has a user frame of its own; the read may be left out.
+  bool has_candidates() const { return nodes_ != nullptr; }
+  absl::Status On(const capture::RangeBatch& batch) override;
+  // Once, after the read: sets SyncPoint::forward of the points that lie in a range of an autograd node and have no
+  // user frame of their own. Reads the ranges again if there is such a point. Errors: those of the reader.
+  absl::Status Finish(capture::CaptureReader& reader);
+
+ private:
+  class NodeReader;
+
+  std::vector<SyncPoint>& points_;
+  std::unique_ptr<NodeReader> nodes_;
+};
+
+// Both reads.
 absl::Status FindForwards(capture::CaptureReader& reader, const Directory& directory, std::vector<SyncPoint>& points);
 
 }  // namespace stallhound::analysis

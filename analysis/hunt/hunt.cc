@@ -9,6 +9,7 @@
 
 #include "analysis/hunt/catalogue/catalogue.h"
 #include "analysis/hunt/directory.h"
+#include "analysis/hunt/enclosing.h"
 #include "analysis/hunt/forward.h"
 #include "analysis/hunt/gpu_work.h"
 #include "analysis/hunt/measured.h"
@@ -45,6 +46,7 @@ struct Found {
   const std::vector<SyncPoint>& points;
   const std::vector<std::optional<Stall>>& stalls;  // by point; empty: not recorded
   const MeasuredSpans& spans;
+  const EnclosingRanges& ranges;
 };
 
 // Full queues: the times in which a launch waited for room.
@@ -82,7 +84,7 @@ bool IsLeftOut(const SyncPoint& point, const std::optional<Stall>& stall, HuntRe
 
 // Points inside the spans, as sites and totals by kind. Returns the site of each point, -1 for none.
 std::vector<int32_t> Gather(const Found& found, bool keep_waits, SiteBuilder& builder, HuntReport& report) {
-  const auto& [points, stalls, spans] = found;
+  const auto& [points, stalls, spans, ranges] = found;
   std::vector<int32_t> site_of_point(points.size(), -1);
   report.totals.resize(kSiteKindCount);
   for (int kind = 0; kind < kSiteKindCount; ++kind) report.totals[kind].kind = static_cast<SiteKind>(kind);
@@ -90,7 +92,7 @@ std::vector<int32_t> Gather(const Found& found, bool keep_waits, SiteBuilder& bu
     if (!spans.Find(points[i].process_id, points[i].start_ns)) continue;
     const std::optional<Stall> stall = stalls.empty() ? std::nullopt : stalls[i];
     if (IsLeftOut(points[i], stall, report)) continue;
-    const size_t site = builder.Add(points[i], stall);
+    const size_t site = builder.Add(points[i], stall, ranges.Of(i));
     site_of_point[i] = static_cast<int32_t>(site);
     if (keep_waits) {
       report.waits.push_back({site, points[i].start_ns, points[i].end_ns,
@@ -239,6 +241,19 @@ absl::Status ReadQueueFull(capture::CaptureReader& reader, SyncPointFinder& find
   return absl::OkStatus();
 }
 
+// What each point lies in, and the forwards of backwards.
+absl::Status ReadRanges(capture::CaptureReader& reader, const Directory& directory, std::vector<SyncPoint>& points,
+                        EnclosingRanges& enclosing) {
+  ForwardFinder forwards(directory, points);
+  if (!points.empty() && directory.has_ranges()) {
+    const capture::TableSet ranges = capture::Tables({capture::Table::kRange});
+    TeeVisitor both(enclosing, forwards, ranges);
+    SH_RETURN_IF_ERROR(reader.Read(ranges, both));
+  }
+  enclosing.Finish();
+  return forwards.Finish(reader);
+}
+
 void AddLosses(std::vector<LossSummary> losses, HuntReport& report) {
   report.losses = std::move(losses);
   report.counts_complete = report.sync_point_count.has_value();
@@ -280,7 +295,8 @@ absl::StatusOr<HuntReport> Hunt(capture::CaptureReader& reader, const HuntOption
   SH_RETURN_IF_ERROR(reader.Read(capture::Tables({capture::Table::kHostCall, capture::Table::kCopy}), calls));
   own.Finish();
   std::vector<SyncPoint> points = finder.Finish();
-  SH_RETURN_IF_ERROR(FindForwards(reader, directory, points));
+  EnclosingRanges ranges(reader.strings(), points);
+  SH_RETURN_IF_ERROR(ReadRanges(reader, directory, points, ranges));
   report.unknown_kind_copy_count = finder.unknown_kind_copy_count();
   if (report.back_pressure) report.back_pressure->unknown_count = finder.unplaced_queue_full_count();
 
@@ -290,7 +306,8 @@ absl::StatusOr<HuntReport> Hunt(capture::CaptureReader& reader, const HuntOption
     SH_ASSIGN_OR_RETURN(side, ReadCosts(reader, inputs, model, report));
   }
   SiteBuilder builder(directory, reader.strings());
-  const std::vector<int32_t> site_of_point = Gather({points, side.stalls, spans}, options.keep_waits, builder, report);
+  const std::vector<int32_t> site_of_point =
+      Gather({points, side.stalls, spans, ranges}, options.keep_waits, builder, report);
   report.sites = builder.Finish(has_kernels && !side.stalls.empty(), report.occurrence_count);
   report.notes = NotesOf(reader.info(), report.ranges);
   if (has_kernels && !points.empty()) {

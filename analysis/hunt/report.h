@@ -135,6 +135,17 @@ struct Site {
   std::vector<Frame> stack;          // the most frequent one, whole, innermost first
   int64_t stack_count = 0;           // different stacks seen
   std::vector<std::string> threads;  // "python (tid 71)"; most points first
+  // The innermost operator that the points lie in, "aten::nonzero"; of several, the one of most points.
+  std::optional<std::string> operator_name;
+  std::vector<std::string> operator_stack;  // it and those around it, innermost first; the most frequent
+  int64_t operator_count = 0;               // different innermost operators
+  // Exact: every point lies in an operator's range on its thread; inferred: some by native symbols (at::_ops::nonzero),
+  // or not at all.
+  Confidence operator_confidence = Confidence::kNone;
+  // The innermost range of the points' thread that is no operator's and has a name, be it the measured one; of several,
+  // the one of most points.
+  std::optional<std::string> range;
+  int64_t range_count = 0;  // different ones
   Confidence confidence = Confidence::kNone;
   std::optional<std::string> catalogue_id;  // the entry that explains it (catalogue/); null: none fits
 };
@@ -300,6 +311,7 @@ struct BudgetSite {
   std::optional<Forward> forward;
   int64_t count = 0;  // in the whole measured time
   std::optional<int64_t> recoverable_ns;
+  std::optional<std::string> operator_name;
 };
 
 // The verdict on one limit.

@@ -6,6 +6,8 @@
 #include <tuple>
 #include <utility>
 
+#include "analysis/hunt/operator_name.h"
+
 namespace stallhound::analysis {
 namespace {
 
@@ -29,6 +31,24 @@ bool IsCudaLibrary(const Frame& frame) {
   if (!frame.module) return false;
   const std::string name = frame.module->substr(frame.module->rfind('/') + 1);
   return name.rfind("libcuda.so", 0) == 0 || name.rfind("libcudart", 0) == 0 || name.rfind("libcupti", 0) == 0;
+}
+
+using OperatorStack = std::vector<std::string_view>;
+
+// The innermost operator of most points, and its most frequent stack.
+void SetOperators(const std::map<OperatorStack, int64_t>& stacks, bool is_exact, Site& site) {
+  if (stacks.empty()) return;
+  std::map<std::string_view, int64_t> innermost;
+  for (const auto& [stack, count] : stacks) innermost[stack.front()] += count;
+  const std::string_view name = ByCount(innermost).front();
+  for (const OperatorStack& stack : ByCount(stacks)) {
+    if (stack.front() != name) continue;
+    site.operator_stack.assign(stack.begin(), stack.end());
+    break;
+  }
+  site.operator_name = name;
+  site.operator_count = static_cast<int64_t>(innermost.size());
+  site.operator_confidence = is_exact ? Confidence::kExact : Confidence::kInferred;
 }
 
 }  // namespace
@@ -148,7 +168,19 @@ void SiteBuilder::AddLines(const Building& building, bool has_costs, Site& site)
   if (site.lines.size() > kMostSiteLines) site.lines.resize(kMostSiteLines);
 }
 
-size_t SiteBuilder::Add(const SyncPoint& point, const std::optional<Stall>& stall) {
+void SiteBuilder::AddEnclosing(const Enclosing& enclosing, std::optional<uint32_t> stack_id, Building& building) {
+  if (!enclosing.range.empty()) ++building.ranges[enclosing.range];
+  if (!enclosing.operators.empty()) {
+    ++building.operators[enclosing.operators];
+    ++building.in_operator_range_count;
+  } else if (stack_id) {
+    const auto [it, is_new] = symbol_operators_.try_emplace(*stack_id);
+    if (is_new) it->second = OperatorsOfStack(directory_.Stack(*stack_id));
+    if (!it->second.empty()) ++building.operators[OperatorStack(it->second.begin(), it->second.end())];
+  }
+}
+
+size_t SiteBuilder::Add(const SyncPoint& point, const std::optional<Stall>& stall, const Enclosing& enclosing) {
   const Place& place = PlaceOf(point.stack_id);
   // Without any place in code, the API names the site.
   const std::string api(point.api ? strings_.Get(*point.api) : "unknown call");
@@ -171,6 +203,7 @@ size_t SiteBuilder::Add(const SyncPoint& point, const std::optional<Stall>& stal
   site.call_ns += point.end_ns - point.start_ns;
   ++building.apis[api];
   ++building.threads[point.thread_id];
+  AddEnclosing(enclosing, point.stack_id, building);
   if (point.stack_id) {
     ++building.stacks[*point.stack_id];
     AddStall(building.stack_costs[*point.stack_id], stall);
@@ -193,6 +226,9 @@ std::vector<Site> SiteBuilder::Finish(bool has_costs, int64_t occurrence_count) 
     if (!stacks.empty()) site.stack = directory_.Stack(stacks.front());
     site.stack_count = static_cast<int64_t>(stacks.size());
     AddLines(building, has_costs, site);
+    SetOperators(building.operators, building.in_operator_range_count == site.count, site);
+    if (!building.ranges.empty()) site.range = ByCount(building.ranges).front();
+    site.range_count = static_cast<int64_t>(building.ranges.size());
     site.count_per_occurrence =
         static_cast<double>(site.count) / static_cast<double>(std::max<int64_t>(occurrence_count, 1));
     if (has_costs) site.cost = CostOf(building.cost);

@@ -5,9 +5,11 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "analysis/hunt/directory.h"
+#include "analysis/hunt/enclosing.h"
 #include "analysis/hunt/stall.h"
 #include "analysis/hunt/sync_points.h"
 
@@ -30,8 +32,9 @@ class SiteBuilder {
   SiteBuilder(const Directory& directory, const capture::StringTable& strings)
       : directory_(directory), strings_(strings) {}
 
-  // Adds a point; `stall` null if it did not block. Returns the index of its site.
-  size_t Add(const SyncPoint& point, const std::optional<Stall>& stall);
+  // Adds a point; `stall` null if it did not block. Views in `enclosing` stay valid until Finish. Returns the index of
+  // its site.
+  size_t Add(const SyncPoint& point, const std::optional<Stall>& stall, const Enclosing& enclosing = {});
   // All sites; `has_costs` false: stalls were not recorded. Divides counts by `occurrence_count`. Not sorted.
   std::vector<Site> Finish(bool has_costs, int64_t occurrence_count);
 
@@ -43,14 +46,19 @@ class SiteBuilder {
     std::map<uint32_t, int64_t> stacks;
     std::map<uint32_t, Cost> stack_costs;
     std::map<uint32_t, int64_t> threads;
+    std::map<std::vector<std::string_view>, int64_t> operators;  // innermost first
+    std::map<std::string_view, int64_t> ranges;
+    int64_t in_operator_range_count = 0;
   };
   const Place& PlaceOf(std::optional<uint32_t> stack_id);
   std::optional<Forward> ForwardOf(const SyncPoint& point, const Place& place) const;
+  void AddEnclosing(const Enclosing& enclosing, std::optional<uint32_t> stack_id, Building& building);
   void AddLines(const Building& building, bool has_costs, Site& site) const;
 
   const Directory& directory_;
   const capture::StringTable& strings_;
   std::map<uint32_t, Place> places_;
+  std::map<uint32_t, std::vector<std::string>> symbol_operators_;  // by stack
   Place no_place_;
   std::map<std::pair<SiteKind, std::string>, size_t> index_;
   std::vector<Building> sites_;
