@@ -45,6 +45,14 @@ bool IsInOperator(const Frame& frame, std::string_view name) {
   return false;
 }
 
+// Of a site with several operators it would allow the others, too.
+bool IsInOperatorRange(const Site& site, absl::string_view name) {
+  const bool is_one = site.operator_count == 1 && site.operator_confidence == Confidence::kExact;
+  return is_one &&
+         std::any_of(site.operator_stack.begin(), site.operator_stack.end(),
+                     [&](const std::string& enclosing) { return absl::StripPrefix(enclosing, "aten::") == name; });
+}
+
 std::optional<SiteKind> KindOf(BudgetQuantity quantity) {
   switch (quantity) {
     case BudgetQuantity::kWaits:
@@ -235,7 +243,7 @@ class Judge {
     for (const Site& site : range_.hunt->sites) {
       if (!IsLeft(site) || !IsInExcess(site)) continue;
       finding_.sites.push_back({site.kind, site.apis, site.innermost_user, site.native_symbol, site.forward, site.count,
-                                site.recoverable_ns});
+                                site.recoverable_ns, site.operator_name});
     }
     if (finding_.quantity == BudgetQuantity::kRecoverableRatio) return;  // a hunt's sites are in order of cost
     std::stable_sort(finding_.sites.begin(), finding_.sites.end(),
@@ -288,6 +296,7 @@ bool IsAllowed(const Allowance& allowance, const Site& site) {
       return site.native_symbol == allowance.what;
     case AllowanceBy::kOperator: {
       const absl::string_view name = absl::StripPrefix(allowance.what, "aten::");
+      if (IsInOperatorRange(site, name)) return true;
       return std::any_of(site.stack.begin(), site.stack.end(), [&](const Frame& frame) {
         return IsInOperator(frame, std::string_view(name.data(), name.size()));
       });

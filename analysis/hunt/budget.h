@@ -23,7 +23,8 @@ struct BudgetLimit {
 enum class AllowanceBy : uint8_t {
   kSite,      // "train.py:27": the innermost user frame; folders in front may be left out
   kFunction,  // that frame's function, else the native symbol, whole
-  kOperator,  // "aten::item": a frame of the stack lies in at::_ops::item or at::native::item
+  kOperator,  // "aten::item": in the operator stack, if all points have one innermost operator; else a frame of the
+              // stack lies in at::_ops::item or at::native::item
 };
 
 // Sites that no limit counts, until a day.

@@ -119,6 +119,29 @@ TEST_F(BudgetTest, NearlyFittingSitesCount) {
   }
 }
 
+TEST_F(BudgetTest, RangesOfOperatorsAllowWhereTheStackNamesNone) {
+  Site& item = hunt_.sites.front();
+  item.stack = {*item.innermost_user};
+  item.operator_stack = {"aten::_local_scalar_dense", "aten::item"};
+  item.operator_name = item.operator_stack.front();
+  item.operator_count = 1;
+  const auto outcome = [&](const char* what) {
+    return JudgeOne(BudgetQuantity::kWaits, 0, {Allow(AllowanceBy::kOperator, what)}).outcome;
+  };
+  for (const char* what : {"aten::item", "item", "aten::_local_scalar_dense"}) {
+    item.operator_confidence = Confidence::kExact;
+    EXPECT_EQ(outcome(what), BudgetOutcome::kFine) << what;
+    item.operator_confidence = Confidence::kInferred;
+    EXPECT_EQ(outcome(what), BudgetOutcome::kExceeded) << "a point may lie in no operator";
+  }
+  item.operator_confidence = Confidence::kExact;
+  for (const char* what : {"aten::ite", "aten::", "my::item"}) {
+    EXPECT_EQ(outcome(what), BudgetOutcome::kExceeded) << what;
+  }
+  item.operator_count = 2;
+  EXPECT_EQ(outcome("aten::item"), BudgetOutcome::kExceeded) << "the other operator would be allowed, too";
+}
+
 TEST_F(BudgetTest, AnExpiredAllowanceIsSaidAndAllowsNothing) {
   const Budget budget{{{BudgetQuantity::kWaits, 0, std::nullopt}},
                       {Allow(AllowanceBy::kSite, "loop.py:10", kToday - 1), Allow(AllowanceBy::kFunction, "nowhere")}};

@@ -34,6 +34,8 @@ bool IsFile(std::string_view path, std::string_view name) {
 bool FitsFrame(const PlacePattern& place, const Frame& frame) {
   if ((place.kind == PlacePattern::Kind::kPython) != (frame.kind == capture::FrameKind::kPython)) return false;
   switch (place.kind) {
+    case PlacePattern::Kind::kOperator:
+      return false;
     case PlacePattern::Kind::kPython: {
       if (!IsFile(frame.file.value_or(""), place.name)) return false;
       const std::string function = frame.function.value_or("");
@@ -68,11 +70,15 @@ bool FitsCopies(const CopyPattern& pattern, const Site& site) {
 struct SiteView {
   const Site& site;
   std::vector<capture::ApiClass> apis;
-  size_t frame_count = 0;  // of the stack: up to the innermost Python frame of the user
+  size_t frame_count = 0;     // of the stack: up to the innermost Python frame of the user
+  size_t operator_count = 0;  // of the operator stack; 0 unless all points lie in ranges of one innermost operator
 };
 
 SiteView ViewOf(const Site& site) {
-  SiteView view{site, {}, 0};
+  SiteView view{.site = site, .apis = {}};
+  // Operators that symbols tell of are in the stack, too.
+  const bool is_one = site.operator_count == 1 && site.operator_confidence == Confidence::kExact;
+  if (is_one) view.operator_count = site.operator_stack.size();
   for (const std::string& api : site.apis) view.apis.push_back(capture::ClassifyApi(api));
   while (view.frame_count < site.stack.size()) {
     const Frame& frame = site.stack[view.frame_count++];
@@ -81,34 +87,56 @@ SiteView ViewOf(const Site& site) {
   return view;
 }
 
+// What told a rule that it fits; a function that the user knows says more than the operators that it calls.
+enum class PlaceSource : uint8_t { kNone, kAnyPython, kOperator, kFrame };
+
 // How much a rule says of a site it fits; greater is better.
 struct Rank {
   bool is_special = false;
-  bool has_place = false;
-  size_t nearness = 0;  // frames of the stack that are further from the call
+  PlaceSource source = PlaceSource::kNone;
+  size_t nearness = 0;  // frames or operators that are further from the call
   size_t name_length = 0;
   bool has_copy = false;
   bool has_size = false;
   int api_narrowness = std::numeric_limits<int>::min();  // minus the number of classes; least: any API
 
-  auto Key() const {
-    return std::tuple(is_special, has_place, nearness, name_length, has_copy, has_size, api_narrowness);
-  }
+  auto Key() const { return std::tuple(is_special, source, nearness, name_length, has_copy, has_size, api_narrowness); }
   bool operator<(const Rank& other) const { return Key() < other.Key(); }
 };
 
-// The nearest frame that one of the places fits, and there the longest name.
-bool RankPlace(const std::vector<PlacePattern>& places, const SiteView& view, Rank& rank) {
-  for (size_t i = 0; i < view.frame_count; ++i) {
+bool IsAnyPython(const PlacePattern& place) { return place.kind == PlacePattern::Kind::kPython && place.name == "*"; }
+
+// The nearest of `count` frames or operators that one of the places fits, and there the longest name.
+template <typename Fits>
+bool RankNearest(const std::vector<PlacePattern>& places, size_t count, const Fits& fits, Rank& rank) {
+  for (size_t i = 0; i < count; ++i) {
+    bool is_place = false;
     for (const PlacePattern& place : places) {
-      if (!FitsFrame(place, view.site.stack[i])) continue;
-      rank.has_place = true;
-      rank.nearness = view.frame_count - i;
+      if (!fits(place, i)) continue;
+      is_place = true;
+      rank.nearness = count - i;
       rank.name_length = std::max(rank.name_length, place.name.size());
     }
-    if (rank.has_place) return true;
+    if (is_place) return true;
   }
   return false;
+}
+
+bool RankPlace(const std::vector<PlacePattern>& places, const SiteView& view, Rank& rank) {
+  const Site& site = view.site;
+  const auto is_frame = [&](const PlacePattern& place, size_t i) { return FitsFrame(place, site.stack[i]); };
+  const auto is_named = [&](const PlacePattern& place, size_t i) { return !IsAnyPython(place) && is_frame(place, i); };
+  const auto is_operator = [&](const PlacePattern& place, size_t i) {
+    return place.kind == PlacePattern::Kind::kOperator && place.name == site.operator_stack[i];
+  };
+  if (RankNearest(places, view.frame_count, is_named, rank)) {
+    rank.source = PlaceSource::kFrame;
+  } else if (RankNearest(places, view.operator_count, is_operator, rank)) {
+    rank.source = PlaceSource::kOperator;
+  } else if (RankNearest(places, view.frame_count, is_frame, rank)) {
+    rank.source = PlaceSource::kAnyPython;
+  }
+  return rank.source != PlaceSource::kNone;
 }
 
 std::optional<Rank> RankOf(const MatchRule& rule, const SiteView& view) {

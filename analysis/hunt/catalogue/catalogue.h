@@ -26,7 +26,8 @@ class Catalogue {
   const std::vector<CatalogueEntry>& entries() const { return entries_; }  // by id
   const CatalogueEntry* Find(std::string_view id) const;                   // null: there is none
   // The entry with the rule that says most: a named place before none, the place nearest to the call, the longest name,
-  // more conditions. Null: none fits. Looks at kind, APIs, copies and stack; time: places of all rules times frames.
+  // more conditions. Null: none fits. Looks at kind, APIs, copies, stack and operators; time: places of all rules times
+  // frames.
   const CatalogueEntry* Match(const Site& site) const;
 
  private:

@@ -100,6 +100,7 @@ TEST(ParseEntryTest, ErrorsNameEntryLineAndCause) {
       {Text("  copy: device-to-host\n"), "a copy is 'none' or"},
       {Text("  kind:\n"), "'  kind:' has no value"},
       {Text("  fallback: no\n"), "'fallback: no' is no condition"},
+      {Text("  operators: aten::add\n"), "native, module, operator and fallback: yes"},
   };
   for (const Case& test : cases) {
     const absl::StatusOr<CatalogueEntry> entry = ParseEntry("an-entry", test.text);
@@ -143,6 +144,38 @@ TEST(CatalogueTest, LooksNoFurtherThanTheUsersCode) {
       Wait({Python("torch/a.py", "f"), Python("train.py", "step", true), Python("torch/trainer.py", "fit")});
   EXPECT_TRUE(Fits("  kind: wait\n  python: torch/a.py\n", site));
   EXPECT_FALSE(Fits("  kind: wait\n  python: torch/trainer.py\n", site));
+}
+
+TEST(CatalogueTest, AsksForOneOperatorOfAllPoints) {
+  Site site = Wait({Python("train.py", "step", true)});
+  site.operator_name = "aten::nonzero";
+  site.operator_stack = {"aten::nonzero", "aten::index"};
+  site.operator_count = 1;
+  site.operator_confidence = Confidence::kExact;
+  EXPECT_TRUE(Fits("  kind: wait\n  operator: aten::add aten::nonzero\n", site));
+  EXPECT_TRUE(Fits("  kind: wait\n  operator: aten::index\n", site));
+  EXPECT_FALSE(Fits("  kind: wait\n  operator: aten::index_put_\n", site));
+  EXPECT_FALSE(Fits("  kind: wait\n  operator: nonzero\n", site));
+  EXPECT_FALSE(Fits("  kind: wait\n  native: aten::nonzero\n", site));
+  site.operator_count = 2;
+  EXPECT_FALSE(Fits("  kind: wait\n  operator: aten::nonzero\n", site));
+  site.operator_count = 1;
+  site.operator_confidence = Confidence::kInferred;
+  EXPECT_FALSE(Fits("  kind: wait\n  operator: aten::nonzero\n", site));
+}
+
+TEST(CatalogueTest, AFrameSaysMoreThanAnOperatorAndThatMoreThanAnyPython) {
+  Site site = Wait({Python("torch/a.py", "f"), Python("train.py", "step", true)});
+  site.operator_stack = {"aten::nonzero", "aten::index"};
+  site.operator_count = 1;
+  site.operator_confidence = Confidence::kExact;
+  const std::string frame = Text("  kind: wait\n  python: torch/a.py\n");
+  const std::string near = Text("  kind: wait\n  operator: aten::nonzero\n");
+  const std::string far = Text("  kind: wait\n  operator: aten::index\n");
+  const std::string any = Text("  kind: wait\n  python: *\n");
+  EXPECT_EQ(MatchOf({{"frame", frame}, {"near", near}}, site), "frame");
+  EXPECT_EQ(MatchOf({{"far", far}, {"near", near}}, site), "near");
+  EXPECT_EQ(MatchOf({{"any", any}, {"far", far}}, site), "far");
 }
 
 TEST(CatalogueTest, AsksForEveryApi) {

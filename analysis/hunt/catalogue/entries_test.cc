@@ -44,6 +44,8 @@ Frame FrameOf(const PlacePattern& place, const std::string& function) {
     case PlacePattern::Kind::kModule:
       frame.module = "site-packages/nvidia/lib/" + place.name + ".so.9";
       break;
+    case PlacePattern::Kind::kOperator:  // no frame
+      break;
   }
   return frame;
 }
@@ -52,6 +54,14 @@ CopySummary CopyOf(CopyDirection direction, MemoryKind host_kind, uint64_t bytes
   const bool is_to_host = direction == CopyDirection::kDeviceToHost;
   return {direction, is_to_host ? MemoryKind::kDevice : host_kind, is_to_host ? host_kind : MemoryKind::kDevice, 1,
           bytes};
+}
+
+// As recorded ranges tell them, innermost first.
+void SetOperators(Site& site, std::vector<std::string> operators) {
+  site.operator_stack = std::move(operators);
+  site.operator_name = site.operator_stack.front();
+  site.operator_count = 1;
+  site.operator_confidence = Confidence::kExact;
 }
 
 // The least site that fits the rule at this place.
@@ -86,6 +96,12 @@ TEST(EntriesTest, NoRuleStandsInAnothersWay) {
         EXPECT_EQ(MatchOf(LeastSite(rule, {})), entry.id);
       }
       for (const PlacePattern& place : rule.places) {
+        if (place.kind == PlacePattern::Kind::kOperator) {
+          Site site = LeastSite(rule, {});
+          SetOperators(site, {place.name});
+          EXPECT_EQ(MatchOf(site), entry.id) << place.name;
+          continue;
+        }
         for (const Frame& frame : FramesOf(place)) {
           EXPECT_EQ(MatchOf(LeastSite(rule, {frame})), entry.id) << place.name << " " << frame.function.value_or("");
         }
@@ -258,6 +274,38 @@ TEST(EntriesTest, ExplainSitesAsRecordingsHaveThem) {
     }
   }
   for (const CatalogueEntry& entry : BuiltInCatalogue().entries()) EXPECT_TRUE(seen.contains(entry.id)) << entry.id;
+}
+
+// On the user's own line: the stack names no function that was called.
+TEST(EntriesTest, OperatorsTellWhatTheUsersLineCalls) {
+  struct OperatorSample {
+    const char* id;
+    std::vector<std::string> operators;
+    std::vector<CopySummary> copies;
+  };
+  const OperatorSample samples[] = {
+      {"value-read-back", {"aten::_local_scalar_dense", "aten::item"}, {}},
+      {"boolean-of-tensor", {"aten::_local_scalar_dense", "aten::item", "aten::is_nonzero"}, {}},
+      {"nonzero", {"aten::nonzero"}, {}},
+      {"nonzero", {"aten::nonzero", "aten::argwhere"}, {}},
+      {"boolean-mask", {"aten::nonzero", "aten::index"}, {}},
+      {"boolean-mask", {"aten::nonzero", "aten::_index_put_impl_", "aten::index_put_"}, {}},
+      {"cpu-index", {"aten::copy_", "aten::_to_copy", "aten::to", "aten::index"}, ToDevice(800)},
+      {"unique", {"aten::_unique2"}, {}},
+      {"tensor-comparison", {"aten::_local_scalar_dense", "aten::item", "aten::equal"}, {}},
+      {"value-read-back", {"my::operator"}, {}},
+  };
+  for (const OperatorSample& sample : samples) {
+    Site site = SiteOf({"", kWait, kStream, sample.copies, "user"});
+    SetOperators(site, sample.operators);
+    EXPECT_EQ(MatchOf(site), sample.id) << sample.operators.back();
+  }
+}
+
+TEST(EntriesTest, AFunctionSaysMoreThanItsOperators) {
+  Site site = SiteOf({"", kWait, kStream, {}, "torch/distributions/distribution.py:Distribution.__init__ user"});
+  SetOperators(site, {"aten::_local_scalar_dense", "aten::item", "aten::is_nonzero"});
+  EXPECT_EQ(MatchOf(site), "distribution-check");
 }
 
 TEST(EntriesTest, FitATerminal) {

@@ -22,12 +22,13 @@ enum class Certainty : uint8_t { kMeasured, kSource, kDocumented, kUnverified };
 // "measured", "source", "documented", "unverified".
 const char* CertaintyName(Certainty certainty);
 
-// A frame that tells what was called.
+// A frame or operator that tells what was called.
 struct PlacePattern {
   enum class Kind : uint8_t {
-    kPython,  // name: the end of a file's path, or a folder in it ("torch/distributions/"), or "*"
-    kNative,  // name: whole identifiers of a symbol ("at::native::nonzero_cuda", "thrust::")
-    kModule,  // name: the beginning of a library's file name ("libcublas")
+    kPython,    // name: the end of a file's path, or a folder in it ("torch/distributions/"), or "*"
+    kNative,    // name: whole identifiers of a symbol ("at::native::nonzero_cuda", "thrust::")
+    kModule,    // name: the beginning of a library's file name ("libcublas")
+    kOperator,  // name: an operator ("aten::nonzero") whose range the site's points lie in
   };
   Kind kind = Kind::kPython;
   std::string name;

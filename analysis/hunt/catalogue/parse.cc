@@ -34,6 +34,14 @@ std::optional<Enum> EnumOf(std::string_view name) {
   return static_cast<Enum>(it - names.begin());
 }
 
+// Of places that are a name alone.
+std::optional<PlacePattern::Kind> NameKindOf(std::string_view key) {
+  if (key == "native:") return PlacePattern::Kind::kNative;
+  if (key == "module:") return PlacePattern::Kind::kModule;
+  if (key == "operator:") return PlacePattern::Kind::kOperator;
+  return std::nullopt;
+}
+
 class EntryParser {
  public:
   EntryParser(std::string_view id, std::string_view text) : text_(text) { entry_.id = id; }
@@ -114,14 +122,13 @@ class EntryParser {
     if (key == "copy:") return AddCopy(values, rule);
     if (key == "python:") {
       rule.places.push_back({PlacePattern::Kind::kPython, values.front(), {values.begin() + 1, values.end()}});
-    } else if (key == "native:" || key == "module:") {
-      const auto kind = key == "native:" ? PlacePattern::Kind::kNative : PlacePattern::Kind::kModule;
-      for (const std::string& name : values) rule.places.push_back({kind, name, {}});
+    } else if (const auto kind = NameKindOf(key)) {
+      for (const std::string& name : values) rule.places.push_back({*kind, name, {}});
     } else if (key == "fallback:" && values.front() == "yes") {
       rule.is_fallback = true;
     } else {
       return Error(
-          fmt::format("'{} {}' is no condition; there are kind, api, copy, python, native, module and "
+          fmt::format("'{} {}' is no condition; there are kind, api, copy, python, native, module, operator and "
                       "fallback: yes",
                       key, values.front()));
     }
