@@ -150,6 +150,7 @@ absl::StatusOr<std::vector<store::SyncSite>> SyncSites(capture::CaptureReader& r
       stored.function = site.innermost_user->function;
     }
     stored.native_symbol = site.native_symbol;
+    stored.operator_name = site.operator_name;
     if (!site.apis.empty()) stored.api = site.apis.front();
     stored.count = site.count;
     stored.blocked_ns = site.cost.blocked_ns;

@@ -116,6 +116,21 @@ TEST(CasesTest, ASyncHasItsLineAndItsCost) {
   EXPECT_EQ(site.confidence, store::Confidence::kExact);
 }
 
+TEST(CasesTest, ASyncHasTheOperatorThatTheBenchMarked) {
+  BenchProgram program;
+  const uint32_t stack = program.NativeStack({"at::native::nonzero_cuda"});
+  program.Case("layer/a", 12, [&](int64_t us, int) {
+    program.LaunchAt(us + 10);
+    program.Range("aten::index", (us + 18) * kUs, (us + 90) * kUs);
+    program.Range("aten::nonzero", (us + 19) * kUs, (us + 85) * kUs);
+    program.ReadBackAt(us + 20, stack);
+    program.LaunchAt(us + 100);
+  });
+  const CaseCounts counts = program.One("layer/a");
+  ASSERT_EQ(counts.sync_sites.size(), 1u);
+  EXPECT_EQ(counts.sync_sites[0].operator_name, "aten::nonzero");
+}
+
 TEST(CasesTest, CasesAreToldApartInOneRead) {
   BenchProgram program;
   program.Case("layer/a", 12, [&](int64_t us, int) { program.LaunchAt(us + 10); });

@@ -42,6 +42,7 @@ struct SiteCount {
   std::optional<int64_t> line;
   std::optional<std::string> native_symbol;  // where there is no user frame
   CountRange per_iteration;
+  std::optional<std::string> operator_name;  // "aten::nonzero"; no part of what tells a site from others
 };
 
 struct SiteChange {

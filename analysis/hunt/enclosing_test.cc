@@ -180,6 +180,16 @@ TEST(Enclosing, APointOutsideOfOperatorsLeavesTheRestInferred) {
   EXPECT_EQ(program.report().sites[0].operator_count, 1);
 }
 
+TEST(Enclosing, WhereMorePointsLieInNoneTheSiteHasNone) {
+  EnclosedProgram program;
+  program.OperatorUs("aten::item", 0, 50);
+  program.RangeUs("step", 0, 50);
+  for (const int64_t start_us : {10, 100, 200}) program.WaitUs(start_us, 7);
+  EXPECT_THAT(program.Sites(), ElementsAre("7 - none in -"));
+  EXPECT_EQ(program.report().sites[0].operator_count, 1);
+  EXPECT_EQ(program.report().sites[0].range_count, 1);
+}
+
 TEST(Enclosing, SymbolsTellWhereNoRangeDoes) {
   EnclosedProgram program;
   const uint32_t stack_id = program.NativeStack(

@@ -135,7 +135,8 @@ struct Site {
   std::vector<Frame> stack;          // the most frequent one, whole, innermost first
   int64_t stack_count = 0;           // different stacks seen
   std::vector<std::string> threads;  // "python (tid 71)"; most points first
-  // The innermost operator that the points lie in, "aten::nonzero"; of several, the one of most points.
+  // The innermost operator that the points lie in, "aten::nonzero"; of several, the one of most points. Null: more
+  // points lie in none.
   std::optional<std::string> operator_name;
   std::vector<std::string> operator_stack;  // it and those around it, innermost first; the most frequent
   int64_t operator_count = 0;               // different innermost operators
@@ -143,7 +144,7 @@ struct Site {
   // or not at all.
   Confidence operator_confidence = Confidence::kNone;
   // The innermost range of the points' thread that is no operator's and has a name, be it the measured one; of several,
-  // the one of most points.
+  // the one of most points. Null: more points lie in none.
   std::optional<std::string> range;
   int64_t range_count = 0;  // different ones
   Confidence confidence = Confidence::kNone;

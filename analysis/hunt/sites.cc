@@ -35,19 +35,28 @@ bool IsCudaLibrary(const Frame& frame) {
 
 using OperatorStack = std::vector<std::string_view>;
 
+// The name of most of `total_count` points; null: more have none.
+std::optional<std::string_view> MostFrequent(const std::map<std::string_view, int64_t>& counts, int64_t total_count) {
+  if (counts.empty()) return std::nullopt;
+  int64_t without_count = total_count;
+  for (const auto& [name, count] : counts) without_count -= count;
+  const std::string_view name = ByCount(counts).front();
+  return counts.at(name) >= without_count ? std::optional(name) : std::nullopt;
+}
+
 // The innermost operator of most points, and its most frequent stack.
 void SetOperators(const std::map<OperatorStack, int64_t>& stacks, bool is_exact, Site& site) {
-  if (stacks.empty()) return;
   std::map<std::string_view, int64_t> innermost;
   for (const auto& [stack, count] : stacks) innermost[stack.front()] += count;
-  const std::string_view name = ByCount(innermost).front();
+  site.operator_count = static_cast<int64_t>(innermost.size());
+  const std::optional<std::string_view> name = MostFrequent(innermost, site.count);
+  if (!name) return;
   for (const OperatorStack& stack : ByCount(stacks)) {
-    if (stack.front() != name) continue;
+    if (stack.front() != *name) continue;
     site.operator_stack.assign(stack.begin(), stack.end());
     break;
   }
-  site.operator_name = name;
-  site.operator_count = static_cast<int64_t>(innermost.size());
+  site.operator_name = *name;
   site.operator_confidence = is_exact ? Confidence::kExact : Confidence::kInferred;
 }
 
@@ -227,7 +236,7 @@ std::vector<Site> SiteBuilder::Finish(bool has_costs, int64_t occurrence_count) 
     site.stack_count = static_cast<int64_t>(stacks.size());
     AddLines(building, has_costs, site);
     SetOperators(building.operators, building.in_operator_range_count == site.count, site);
-    if (!building.ranges.empty()) site.range = ByCount(building.ranges).front();
+    if (const auto range = MostFrequent(building.ranges, site.count)) site.range = *range;
     site.range_count = static_cast<int64_t>(building.ranges.size());
     site.count_per_occurrence =
         static_cast<double>(site.count) / static_cast<double>(std::max<int64_t>(occurrence_count, 1));

@@ -50,7 +50,7 @@ reports::RunBenchmark BenchmarkOf(const store::BenchmarkResult& result) {
   for (const store::SyncSite& site : result.sync_sites) {
     benchmark.sites.push_back({std::string(store::Text(site.kind)), site.file, site.line, site.function,
                                site.native_symbol, site.api, site.count, site.blocked_ns, site.idle_ns,
-                               site.recoverable_ns});
+                               site.recoverable_ns, site.operator_name});
   }
   return benchmark;
 }

@@ -206,7 +206,8 @@ std::vector<analysis::gate::SiteCount> SitesOf(const store::BenchmarkResult& res
                      site.function,
                      site.line,
                      site.native_symbol,
-                     {least, most}});
+                     {least, most},
+                     site.operator_name});
   }
   return sites;
 }

@@ -42,6 +42,11 @@ std::string Counted(int64_t count, const char* word) {
   return fmt::format("{} {}{}", FormatCount(count), word, count == 1 ? "" : "s");
 }
 
+// "aten::add and 2 others", of so many different ones in all.
+std::string WithOthers(const std::string& name, int64_t count) {
+  return count <= 1 ? name : fmt::format("{} and {} other{}", name, FormatCount(count - 1), count == 2 ? "" : "s");
+}
+
 std::string FrameText(const Frame& frame) {
   const std::string function = frame.function.value_or("?");
   if (frame.file) return fmt::format("{}  {}", FileLine(frame), function);
@@ -112,11 +117,58 @@ std::string FunctionText(const analysis::Site& site) {
   return site.innermost_user ? site.innermost_user->function.value_or(kNone) : kNone;
 }
 
+// "aten::nonzero and 2 others (inferred)"; imported traces may have named the place so.
+std::string OperatorText(const analysis::Site& site) {
+  if (!site.operator_name || (site.operator_count == 1 && PlaceText(site) == *site.operator_name)) return kNone;
+  return WithOthers(*site.operator_name, site.operator_count) +
+         (site.operator_confidence == analysis::Confidence::kExact ? "" : " (inferred)");
+}
+
+std::string RangeText(const analysis::Site& site) {
+  return site.range ? WithOthers(*site.range, site.range_count) : kNone;
+}
+
+// The rest of where a site is: its stack, the operators around it, the line that made a backward.
+std::vector<std::string> SiteDetails(const analysis::Site& site) {
+  std::vector<std::string> details;
+  for (const Frame& frame : site.stack) details.push_back(FrameText(frame));
+  if (site.operator_stack.size() > 1) {
+    details.push_back(fmt::format("operators: {} (confidence: {})", fmt::join(site.operator_stack, ", "),
+                                  ConfidenceName(site.operator_confidence)));
+  }
+  if (site.forward) {
+    details.push_back(
+        fmt::format("{} was made by (confidence: {})", site.forward->node, ConfidenceName(site.forward->confidence)));
+    for (const Frame& frame : site.forward->stack) details.push_back(FrameText(frame));
+  }
+  return details;
+}
+
+std::optional<std::string> MeasuredRange(const analysis::HuntReport& report) {
+  return report.steps && report.steps->range ? report.steps->range : report.range;
+}
+
+// Without columns that say nothing of any site; that all lie in the measured range is no news.
+Table WithoutSilentColumns(Table table, const std::optional<std::string>& measured_range) {
+  for (const char* title : {"operator", "range", "why"}) {
+    const auto column = std::find_if(table.columns.begin(), table.columns.end(),
+                                     [&](const Column& candidate) { return candidate.title == title; });
+    const auto index = static_cast<size_t>(column - table.columns.begin());
+    const bool is_silent = std::all_of(table.rows.begin(), table.rows.end(), [&](const auto& row) {
+      return row[index] == kNone || (std::string_view(title) == "range" && row[index] == measured_range);
+    });
+    if (is_silent) table = WithoutColumn(std::move(table), title);
+  }
+  return table;
+}
+
 Section SitesSection(const analysis::HuntReport& report) {
   Section section{"Sites", {}, {}};
   section.table = MakeTable({{"kind"},
                              {"where", kName},
                              {"in", kName},
+                             {"operator"},
+                             {"range"},
                              {"API", kName},
                              {"count", kNumber},
                              {"each", kNumber},
@@ -128,23 +180,14 @@ Section SitesSection(const analysis::HuntReport& report) {
                              {"why"}});
   for (const analysis::Site& site : report.sites) {
     section.table.rows.push_back({analysis::SiteKindName(site.kind), PlaceText(site), FunctionText(site),
-                                  fmt::format("{}", fmt::join(site.apis, ", ")), FormatCount(site.count),
-                                  Rate(site.count_per_occurrence), Count(site.cost.stall_count),
-                                  Duration(site.cost.blocked_ns), Idle(site.cost), Recoverable(site),
-                                  CopiesText(site.copies), Why(site)});
-    std::vector<std::string> details;
-    for (const Frame& frame : site.stack) details.push_back(FrameText(frame));
-    if (site.forward) {
-      details.push_back(
-          fmt::format("{} was made by (confidence: {})", site.forward->node, ConfidenceName(site.forward->confidence)));
-      for (const Frame& frame : site.forward->stack) details.push_back(FrameText(frame));
-    }
-    section.table.details.push_back(std::move(details));
+                                  OperatorText(site), RangeText(site), fmt::format("{}", fmt::join(site.apis, ", ")),
+                                  FormatCount(site.count), Rate(site.count_per_occurrence),
+                                  Count(site.cost.stall_count), Duration(site.cost.blocked_ns), Idle(site.cost),
+                                  Recoverable(site), CopiesText(site.copies), Why(site)});
+    section.table.details.push_back(SiteDetails(site));
   }
   if (report.occurrence_count == 1) section.table = WithoutRates(std::move(section.table));
-  const bool has_why = std::any_of(section.table.rows.begin(), section.table.rows.end(),
-                                   [](const auto& row) { return row.back() != kNone; });
-  if (!has_why) section.table = WithoutColumn(std::move(section.table), "why");
+  section.table = WithoutSilentColumns(std::move(section.table), MeasuredRange(report));
   if (report.sites.empty()) {
     section.sentences.push_back(report.sync_point_count ? "No sync point was recorded."
                                                         : "Not recorded: the recording holds no host calls.");

@@ -32,6 +32,7 @@ void SiteField(JsonWriter& json, std::string_view key, const std::optional<SiteC
   json.Field("line", site->line);
   json.Field("function", site->function);
   json.Field("native_symbol", site->native_symbol);
+  json.Field("operator", site->operator_name);
   RangeField(json, "per_iteration", site->per_iteration);
   json.EndObject();
 }

@@ -19,6 +19,7 @@ void WriteSite(JsonWriter& json, const RunSite& site) {
   json.Field("line", site.line);
   json.Field("function", site.function);
   json.Field("native_symbol", site.native_symbol);
+  json.Field("operator", site.operator_name);
   json.Field("api", site.api);
   json.Field("count", site.count);
   json.Field("blocked_ns", site.blocked_ns);

@@ -25,6 +25,7 @@ struct RunSite {
   std::optional<int64_t> blocked_ns;
   std::optional<int64_t> idle_ns;
   std::optional<int64_t> recoverable_ns;
+  std::optional<std::string> operator_name;  // "aten::nonzero"
 };
 
 struct RunBenchmark {

@@ -142,8 +142,9 @@ std::string SiteText(const AnySite& site) {
   const std::string cost =
       site.recoverable_ns ? fmt::format("; {} recoverable", FormatDuration(*site.recoverable_ns)) : "";
   const std::string backward = site.forward ? fmt::format(" in its backward, {}", site.forward->node) : "";
-  return fmt::format("{}{} ({}), {} times{}", SiteKindName(site.kind), backward, fmt::join(site.apis, ", "),
-                     FormatCount(site.count), cost);
+  const std::string in_operator = site.operator_name ? (site.forward ? ", in " : " in ") + *site.operator_name : "";
+  return fmt::format("{}{}{} ({}), {} times{}", SiteKindName(site.kind), backward, in_operator,
+                     fmt::join(site.apis, ", "), FormatCount(site.count), cost);
 }
 
 // A backward is shown at the line of its operator.

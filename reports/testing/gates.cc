@@ -87,6 +87,7 @@ GateReport OrdinaryGate() {
   before.function = std::nullopt;
   before.line = std::nullopt;
   before.native_symbol = "at::native::item";
+  before.operator_name = "aten::_local_scalar_dense";
   SiteCount after = before;
   after.per_iteration = {1, 1};
   difference.sites.fallen.push_back({before, after});
@@ -110,7 +111,7 @@ GateReport HostileGate() {
     difference.kernels.risen.front().name = text;
     SiteCount& site = *difference.sites.risen.front().candidate;
     site.kind = site.api = text;
-    site.file = site.function = text;
+    site.file = site.function = site.operator_name = text;
     difference.sites.fallen.front().candidate->native_symbol = text;
     report.verdicts.push_back(std::move(verdict));
     report.differences.push_back(std::move(difference));

@@ -62,6 +62,10 @@ Site BackwardSite() {
   site.threads = {"pt_autograd_0 (tid 90)"};
   site.confidence = analysis::Confidence::kInferred;
   const Frame call = PythonFrame("training/loss.py", 41, "masked", true);
+  site.operator_name = "aten::nonzero";
+  site.operator_stack = {"aten::nonzero"};
+  site.operator_count = 1;
+  site.operator_confidence = analysis::Confidence::kInferred;
   site.forward = {
       call, {call, PythonFrame("train.py", 27, "<module>", true)}, "IndexBackward0", analysis::Confidence::kExact};
   site.lines = {{*site.innermost, 10, 2'100'000, 640'000}};
@@ -84,6 +88,12 @@ Site ItemSite() {
            {NativeFrame("libtorch_cuda.so", 0x1d2f40, "at::native::_local_scalar_dense_cuda"),
             PythonFrame("training/loop.py", 87, "train_step", true), PythonFrame("train.py", 27, "<module>", true)});
   site.threads = {"python (tid 71)"};
+  site.operator_name = "aten::_local_scalar_dense";
+  site.operator_stack = {"aten::_local_scalar_dense", "aten::item"};
+  site.operator_count = 3;
+  site.operator_confidence = analysis::Confidence::kExact;
+  site.range = "loss";
+  site.range_count = 2;
   site.confidence = analysis::Confidence::kExact;
   site.catalogue_id = "value-read-back";
   site.lines = {
@@ -157,7 +167,8 @@ analysis::BudgetVerdict OrdinaryVerdict() {
   waits.found = 2;
   waits.exceeded_count = waits.occurrence_count = 10;
   waits.outcome = BudgetOutcome::kExceeded;
-  waits.sites = {{item.kind, item.apis, item.innermost_user, item.native_symbol, item.forward, item.count, 3'400'000}};
+  waits.sites = {{item.kind, item.apis, item.innermost_user, item.native_symbol, item.forward, item.count, 3'400'000,
+                  item.operator_name}};
   analysis::BudgetFinding bytes;
   bytes.quantity = BudgetQuantity::kBytes;
   bytes.range = "step";
@@ -289,6 +300,11 @@ analysis::HuntReport HostileHunt() {
           PythonFrame(text, 7, text, true), {NativeFrame(text, 16, text)}, text, analysis::Confidence::kExact};
     }
     site.threads = {text};
+    site.operator_name = text;
+    site.operator_stack = {text, text};
+    site.operator_count = 2;
+    site.range = text;
+    site.range_count = 1;
     report.sites.push_back(std::move(site));
     report.ranges.push_back({text, 1, 1'000, false, false});
     report.environment.push_back({text, text});
@@ -299,8 +315,8 @@ analysis::HuntReport HostileHunt() {
     const Site& last = report.sites.back();
     report.budget->findings.push_back(report.budget->findings.front());
     report.budget->findings.back().range = text;
-    report.budget->findings.back().sites = {
-        {last.kind, last.apis, last.innermost_user, last.native_symbol, last.forward, last.count, std::nullopt}};
+    report.budget->findings.back().sites = {{last.kind, last.apis, last.innermost_user, last.native_symbol,
+                                             last.forward, last.count, std::nullopt, last.operator_name}};
     report.budget->notes.push_back(text);
   }
   AddTotals(report);

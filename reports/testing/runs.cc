@@ -38,7 +38,7 @@ RunReport OrdinaryRun() {
   RunBenchmark optimized = Benchmark("layer_norm/optimized/fp32/200000x128/forward", 104'500);
   optimized.wait_count = CountRange{1, 1};
   optimized.sites = {{"wait", "kernels/layer_norm/layer_norm_optimized.cc", 41, "Forward", std::nullopt,
-                      "cudaStreamSynchronize", 20, 1'000'000, 840'000, 400'000},
+                      "cudaStreamSynchronize", 20, 1'000'000, 840'000, 400'000, "aten::nonzero"},
                      {"wait", std::nullopt, std::nullopt, std::nullopt, "at::native::item", std::nullopt, 25}};
   RunBenchmark only = Benchmark("radius_search/optimized/fp32/100000/forward", 140'000);
   only.copy_ns = std::nullopt;
@@ -63,7 +63,7 @@ RunReport HostileRun() {
     RunBenchmark benchmark = report.benchmarks[1];
     benchmark.name = benchmark.suite = text;
     benchmark.sites[0].file = benchmark.sites[0].function = benchmark.sites[0].api = benchmark.sites[0].kind = text;
-    benchmark.sites[1].native_symbol = text;
+    benchmark.sites[1].native_symbol = benchmark.sites[1].operator_name = text;
     RunBenchmark failed = report.benchmarks[4];
     failed.name = text;
     failed.message = text;

@@ -167,6 +167,12 @@ void WriteSite(JsonWriter& json, const analysis::Site& site) {
   List(json, "stack", site.stack, [&](const analysis::Frame& frame) { WriteFrame(json, frame); });
   json.Field("stack_count", site.stack_count);
   Strings(json, "threads", site.threads);
+  json.Field("operator", site.operator_name);
+  Strings(json, "operator_stack", site.operator_stack);
+  json.Field("operator_count", site.operator_count);
+  json.Field("operator_confidence", std::string_view(analysis::ConfidenceName(site.operator_confidence)));
+  json.Field("range", site.range);
+  json.Field("range_count", site.range_count);
   json.Field("confidence", std::string_view(analysis::ConfidenceName(site.confidence)));
   json.Field("catalogue_id", site.catalogue_id);
   json.EndObject();
@@ -189,6 +195,7 @@ void WriteFinding(JsonWriter& json, const analysis::BudgetFinding& finding) {
     FrameField(json, "innermost_user", site.innermost_user);
     json.Field("native_symbol", site.native_symbol);
     WriteForward(json, site.forward);
+    json.Field("operator", site.operator_name);
     json.Field("count", site.count);
     json.Field("recoverable_ns", site.recoverable_ns);
     json.EndObject();

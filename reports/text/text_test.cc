@@ -88,6 +88,32 @@ TEST(TerminalTest, KeepsTableOnOneLineWhereItFitsAndTextsBelowWhereNot) {
   EXPECT_NE(LineWith(HuntTerminal(report, {false, 40}), "GPU idle: 3.41 ms"), "");
 }
 
+TEST(TerminalTest, LeavesOutOperatorsAndRangesThatSayNothing) {
+  analysis::HuntReport report = ReportOfPlaces({"train.py", "test.py"});
+  const auto header = [&] { return LineWith(HuntTerminal(report, {false, 400}), "where"); };
+  for (analysis::Site& site : report.sites) {
+    site.operator_name = site.range = std::nullopt;
+  }
+  report.range = "step";
+  EXPECT_EQ(header().find("operator"), std::string::npos) << header();
+  EXPECT_EQ(header().find("range"), std::string::npos);
+  report.sites[0].range = "step";
+  report.sites[0].range_count = 1;
+  EXPECT_EQ(header().find("range"), std::string::npos) << "the measured range is no news";
+  report.sites[0].range_count = 2;
+  EXPECT_NE(header().find("range"), std::string::npos) << header();
+  report.range = "epoch";
+  report.sites[0].range_count = 1;
+  EXPECT_NE(header().find("range"), std::string::npos) << header();
+  analysis::Site& native = report.sites[1];
+  native.innermost_user = std::nullopt;
+  native.native_symbol = native.operator_name = "aten::mm";
+  native.operator_count = 1;
+  EXPECT_EQ(header().find("operator"), std::string::npos) << "the place says it";
+  native.operator_count = 2;
+  EXPECT_NE(header().find("operator"), std::string::npos) << header();
+}
+
 TEST(TerminalTest, ColorsOnlyWhenAsked) {
   EXPECT_EQ(HuntTerminal(HostileHunt(), {false, 120}).find('\x1b'), std::string::npos);
   const std::string colored = HuntTerminal(OrdinaryHunt(), {true, 120});
