@@ -85,7 +85,9 @@ void AddRecordingOptions(CLI::App& command, RecordingOptions& options) {
   command.add_flag("--window-api", options.window_api, "Record only between cudaProfilerStart and cudaProfilerStop")
       ->group(kGroup);
   command.add_flag("--yield-to-profiler", options.yield_to_profiler, "Leave CUPTI to another profiler")->group(kGroup);
-  command.add_flag("--operators", options.operators, "PyTorch: name the forward line of what backward waits for")
+  command
+      .add_flag("--operators", options.operators,
+                "PyTorch: name operators, and the forward lines of a backward's waits")
       ->group(kGroup);
   command.add_flag("--record-argv", options.record_argv, "Store the program's command line")->group(kGroup);
 }

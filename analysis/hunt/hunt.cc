@@ -242,8 +242,9 @@ absl::Status ReadQueueFull(capture::CaptureReader& reader, SyncPointFinder& find
 }
 
 // What each point lies in, and the forwards of backwards.
-absl::Status ReadRanges(capture::CaptureReader& reader, const Directory& directory, std::vector<SyncPoint>& points,
-                        EnclosingRanges& enclosing) {
+absl::StatusOr<EnclosingRanges> ReadRanges(capture::CaptureReader& reader, const Directory& directory,
+                                           std::vector<SyncPoint>& points) {
+  EnclosingRanges enclosing(reader.strings(), points);
   ForwardFinder forwards(directory, points);
   if (!points.empty() && directory.has_ranges()) {
     const capture::TableSet ranges = capture::Tables({capture::Table::kRange});
@@ -251,7 +252,8 @@ absl::Status ReadRanges(capture::CaptureReader& reader, const Directory& directo
     SH_RETURN_IF_ERROR(reader.Read(ranges, both));
   }
   enclosing.Finish();
-  return forwards.Finish(reader);
+  SH_RETURN_IF_ERROR(forwards.Finish(reader));
+  return enclosing;
 }
 
 void AddLosses(std::vector<LossSummary> losses, HuntReport& report) {
@@ -295,8 +297,7 @@ absl::StatusOr<HuntReport> Hunt(capture::CaptureReader& reader, const HuntOption
   SH_RETURN_IF_ERROR(reader.Read(capture::Tables({capture::Table::kHostCall, capture::Table::kCopy}), calls));
   own.Finish();
   std::vector<SyncPoint> points = finder.Finish();
-  EnclosingRanges ranges(reader.strings(), points);
-  SH_RETURN_IF_ERROR(ReadRanges(reader, directory, points, ranges));
+  SH_ASSIGN_OR_RETURN(const EnclosingRanges ranges, ReadRanges(reader, directory, points));
   report.unknown_kind_copy_count = finder.unknown_kind_copy_count();
   if (report.back_pressure) report.back_pressure->unknown_count = finder.unplaced_queue_full_count();
 

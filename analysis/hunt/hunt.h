@@ -26,11 +26,11 @@ struct HuntOptions {
   bool keep_waits = false;
 };
 
-// Reads the calls and the GPU work once each, copies twice, ranges once more if there are any (and again if a point lies
-// in the backward of an operator), then replays the recording for each site (analysis/replay). Memory: about 450 bytes a
-// sync point or full queue, 250 a copy or stream wait, 24 a collective kernel, 40 an event record, 4 to 12 for each gap
-// in a device's work, and 32 bytes a work for the replay, at most 200 MB. Errors: NotFound (no range of that name; the
-// message lists those there are), and what the reader returns.
+// Reads the calls and the GPU work once each, copies twice, ranges once more if there are any (and again if a point
+// lies in the backward of an operator), then replays the recording for each site (analysis/replay). Memory: about 450
+// bytes a sync point or full queue, 250 a copy or stream wait, 24 a collective kernel, 40 an event record, 4 to 12 for
+// each gap in a device's work, and 32 bytes a work for the replay, at most 200 MB. Errors: NotFound (no range of that
+// name; the message lists those there are), and what the reader returns.
 absl::StatusOr<HuntReport> Hunt(capture::CaptureReader& reader, const HuntOptions& options);
 
 }  // namespace stallhound::analysis
