@@ -116,6 +116,7 @@ TEST(JudgeRunTest, AnExtraWaitRegressesAndNamesItsLine) {
   const analysis::gate::SiteCount& site = *judged.differences[0].sites.risen[0].candidate;
   EXPECT_EQ(site.file, "kernels/layer_norm/layer_norm_optimized.cc");
   EXPECT_EQ(site.line, 41);
+  EXPECT_EQ(site.operator_name, "aten::item");
   EXPECT_EQ(site.per_iteration, (analysis::gate::CountRange{1, 1}));
 
   const JudgedRun back = Judged(RunOf("a", {WithWait(41)}), RunOf("b"));
