@@ -135,6 +135,7 @@ TEST_F(RunsTest, AnExtraWaitFailsTheGateAndIsNamed) {
   EXPECT_EQ(json["answer"], "regressed");
   EXPECT_EQ(json["exit_code"], 1);
   EXPECT_EQ(json["differences"][0]["sites_risen"][0]["run"]["line"], 41);
+  EXPECT_EQ(json["differences"][0]["sites_risen"][0]["run"]["operator"], "aten::item");
   const auto history = store::OpenHistory(home_ + "/history.db", {});
   EXPECT_EQ((*history)->ReadJudgements(kSecond)->size(), 1u) << "said four times, kept once";
   EXPECT_EQ(Run({"gate", kFirst, "--baseline", "bbbb"}).exit_code, 0) << "an improvement";

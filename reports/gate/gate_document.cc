@@ -127,12 +127,6 @@ std::string ChangeWord(bool was_there, bool is_there, bool has_risen) {
   return has_risen ? "more" : "fewer";
 }
 
-// "Forward, aten::nonzero".
-std::string InText(const analysis::gate::SiteCount& site) {
-  if (!site.operator_name) return site.function.value_or(kNone);
-  return site.function ? fmt::format("{}, {}", *site.function, *site.operator_name) : *site.operator_name;
-}
-
 void AddDifferences(const GateReport& report, std::vector<Section>& sections) {
   Section section{"Kernels and lines that changed", {"Counts are per iteration."}, {}};
   section.table.columns = {{"case", ColumnKind::kName}, {"change", ColumnKind::kText},
@@ -144,8 +138,9 @@ void AddDifferences(const GateReport& report, std::vector<Section>& sections) {
       const analysis::gate::SiteCount& site = change.candidate ? *change.candidate : *change.baseline;
       const std::string word = ChangeWord(change.baseline.has_value(), change.candidate.has_value(), has_risen);
       section.table.rows.push_back({difference.benchmark, fmt::format("{} {}", word, site.kind), SitePlace(site),
-                                    InText(site), site.api.empty() ? kNone : site.api,
-                                    RangeText(RangeOf(change.baseline)), RangeText(RangeOf(change.candidate))});
+                                    site.function.value_or(site.operator_name.value_or(kNone)),
+                                    site.api.empty() ? kNone : site.api, RangeText(RangeOf(change.baseline)),
+                                    RangeText(RangeOf(change.candidate))});
     };
     const auto add_kernel = [&](const analysis::gate::KernelChange& change, bool has_risen) {
       const std::string word = ChangeWord(change.baseline.has_value(), change.candidate.has_value(), has_risen);
