@@ -4,7 +4,6 @@
 
 #include <algorithm>
 
-#include "capture/symbolize/native_symbols.h"
 #include "capture/symbolize/python_lines.h"
 
 namespace stallhound::capture::spool {
@@ -13,6 +12,12 @@ namespace {
 template <typename T>
 std::string Text(const std::optional<T>& value) {
   return value.has_value() ? fmt::format("{}", static_cast<int64_t>(*value)) : "-";
+}
+
+// Whether the function itself may be the user's, wherever the line at hand lies.
+bool HasUserFunction(const NativeLocation& location) {
+  if (location.function_file) return IsUserSource(*location.function_file);
+  return !location.function || !IsLibraryName(*location.function);
 }
 
 }  // namespace
@@ -44,6 +49,29 @@ FrameRow StackRows::PythonRow(const Dictionary& dictionary, const PythonFrame& f
   return row;
 }
 
+FrameRow StackRows::NativeRow(const NativeLocation& location) {
+  const bool is_user_line = location.file && IsUserSource(*location.file);
+  FrameRow row;
+  row.kind = FrameKind::kNative;
+  if (location.function) row.function = strings_.Intern(*location.function);
+  if (location.module) {
+    row.module = strings_.Intern(PortablePath(*location.module, roots_));
+    row.is_user = IsUserModule(*location.module) && (!location.function || IsUserFunction(*location.function)) &&
+                  (is_user_line || HasUserFunction(location));
+  }
+  if (is_user_line || !row.is_user) {
+    if (location.file) row.file = strings_.Intern(PortablePath(*location.file, roots_));
+    row.line = location.line;
+  } else if (location.function_file) {
+    // The line is that of a library's code inside the function: not where the function is.
+    row.file = strings_.Intern(PortablePath(*location.function_file, roots_));
+  }
+  if (location.module_offset && !(row.function && row.line)) {
+    row.module_offset = static_cast<int64_t>(*location.module_offset);
+  }
+  return row;
+}
+
 void StackRows::AddDepth(uint32_t stack_id, uint32_t depth, uint32_t frame_id) {
   StackFrameRow row;
   row.stack_id = stack_id;
@@ -55,25 +83,14 @@ void StackRows::AddDepth(uint32_t stack_id, uint32_t depth, uint32_t frame_id) {
 absl::flat_hash_map<uint32_t, uint32_t> StackRows::Add(const Dictionary& dictionary, PathRoots roots) {
   roots_ = std::move(roots);
   NativeSymbolizer symbolizer(dictionary.modules());
-  absl::flat_hash_map<uint64_t, uint32_t> native_frames;
-  const auto native_frame = [&](uint64_t address) {
-    const auto [it, is_new] = native_frames.try_emplace(address, 0);
+  absl::flat_hash_map<uint64_t, std::vector<uint32_t>> native_frames;
+  const auto frames_at = [&](uint64_t address) -> const std::vector<uint32_t>& {
+    const auto [it, is_new] = native_frames.try_emplace(address);
     if (!is_new) return it->second;
-    const NativeLocation location = symbolizer.Resolve(address);
-    FrameRow row;
-    row.kind = FrameKind::kNative;
-    if (location.function) row.function = strings_.Intern(*location.function);
-    if (location.file) row.file = strings_.Intern(PortablePath(*location.file, roots_));
-    row.line = location.line;
-    if (location.module) {
-      row.module = strings_.Intern(PortablePath(*location.module, roots_));
-      row.is_user = IsUserModule(*location.module) && (!location.file || IsUserModule(*location.file)) &&
-                    (!location.function || IsUserFunction(*location.function));
+    for (const NativeLocation& location : symbolizer.Resolve(address)) {
+      it->second.push_back(AddFrame(NativeRow(location)));
     }
-    if (location.module_offset && !(location.function && location.line)) {
-      row.module_offset = static_cast<int64_t>(*location.module_offset);
-    }
-    return it->second = AddFrame(row);
+    return it->second;
   };
   std::vector<uint32_t> order;
   for (const auto& [id, stack] : dictionary.stacks()) order.push_back(id);
@@ -84,7 +101,9 @@ absl::flat_hash_map<uint32_t, uint32_t> StackRows::Add(const Dictionary& diction
     const uint32_t stack_id = ids[id] = next_stack_id_++;
     uint32_t depth = 0;
     for (const PythonFrame& frame : stack.python) AddDepth(stack_id, depth++, AddFrame(PythonRow(dictionary, frame)));
-    for (const uint64_t address : stack.native) AddDepth(stack_id, depth++, native_frame(address));
+    for (const uint64_t address : stack.native) {
+      for (const uint32_t frame_id : frames_at(address)) AddDepth(stack_id, depth++, frame_id);
+    }
   }
   return ids;
 }

@@ -9,6 +9,7 @@
 
 #include "capture/reader.h"
 #include "capture/spool/process_spool.h"
+#include "capture/symbolize/native_symbols.h"
 #include "capture/symbolize/source_paths.h"
 
 namespace stallhound::capture::spool {
@@ -27,6 +28,7 @@ class StackRows {
  private:
   uint32_t AddFrame(const FrameRow& frame);
   FrameRow PythonRow(const Dictionary& dictionary, const PythonFrame& frame);
+  FrameRow NativeRow(const NativeLocation& location);
   void AddDepth(uint32_t stack_id, uint32_t depth, uint32_t frame_id);
 
   StringTable& strings_;

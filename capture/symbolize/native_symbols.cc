@@ -1,12 +1,13 @@
 #include "capture/symbolize/native_symbols.h"
 
-#include <cxxabi.h>
 #include <elfutils/libdwfl.h>
 #include <sys/stat.h>
 
 #include <algorithm>
-#include <cstdlib>
 #include <cstring>
+#include <utility>
+
+#include "capture/symbolize/debug_functions.h"
 
 namespace stallhound::capture {
 namespace {
@@ -18,19 +19,22 @@ constexpr Dwfl_Callbacks kCallbacks = {
     .debuginfo_path = nullptr,
 };
 
-std::string Demangle(const char* name) {
-  int status = 0;
-  std::unique_ptr<char, decltype(&std::free)> demangled(abi::__cxa_demangle(name, nullptr, nullptr, &status),
-                                                        &std::free);
-  return status == 0 && demangled != nullptr ? demangled.get() : name;
-}
-
 bool HasBuildId(Dwfl_Module* module, const std::vector<uint8_t>& wanted) {
   if (wanted.empty()) return true;
   const unsigned char* bits = nullptr;
   GElf_Addr address = 0;
   const int size = dwfl_module_build_id(module, &bits, &address);
   return size == static_cast<int>(wanted.size()) && std::memcmp(bits, wanted.data(), wanted.size()) == 0;
+}
+
+void SetLine(Dwfl_Module* module, uint64_t address, NativeLocation& location) {
+  Dwfl_Line* line = dwfl_module_getsrc(module, address);
+  if (line == nullptr) return;
+  int number = 0;
+  const char* file = dwfl_lineinfo(line, nullptr, &number, nullptr, nullptr, nullptr);
+  if (file == nullptr) return;
+  location.file = file;
+  if (number > 0) location.line = number;
 }
 
 }  // namespace
@@ -41,6 +45,7 @@ struct NativeSymbolizer::OpenModule {
   };
   std::unique_ptr<Dwfl, End> session;
   Dwfl_Module* module = nullptr;  // null: the file cannot be used
+  DebugFunctions functions;
 
   explicit OpenModule(const Module& image) : session(dwfl_begin(&kCallbacks)) {
     // A spool names any path: opening a pipe or a device could block for ever.
@@ -69,25 +74,32 @@ const Module* NativeSymbolizer::FindModule(uint64_t address) const {
   return address < it->end ? &*it : nullptr;
 }
 
-NativeLocation NativeSymbolizer::Resolve(uint64_t address) {
-  NativeLocation location;
+std::vector<NativeLocation> NativeSymbolizer::Resolve(uint64_t address) {
+  NativeLocation place;
   const uint64_t call = address - 1;
   const Module* module = FindModule(call);
-  if (module == nullptr) return location;
-  location.module = module->path;
-  location.module_offset = call - module->load_bias;
+  if (module == nullptr) return {place};
+  place.module = module->path;
+  place.module_offset = call - module->load_bias;
   auto& open = open_[static_cast<size_t>(module - modules_.data())];
   if (open == nullptr) open = std::make_unique<OpenModule>(*module);
-  if (open->module == nullptr) return location;
-  if (const char* name = dwfl_module_addrname(open->module, call)) location.function = Demangle(name);
-  if (Dwfl_Line* line = dwfl_module_getsrc(open->module, call)) {
-    int number = 0;
-    if (const char* file = dwfl_lineinfo(line, nullptr, &number, nullptr, nullptr, nullptr)) {
-      location.file = file;
-      if (number > 0) location.line = number;
-    }
+  if (open->module == nullptr) return {place};
+
+  std::vector<DebugFunction> functions;
+  Dwarf_Addr bias = 0;
+  if (Dwarf_Die* unit = dwfl_module_addrdie(open->module, call, &bias))
+    functions = open->functions.At(*unit, call - bias);
+  std::vector<NativeLocation> locations(std::max<size_t>(functions.size(), 1), place);
+  for (size_t i = 0; i < functions.size(); ++i) {
+    locations[i].function = std::move(functions[i].name);
+    locations[i].function_file = std::move(functions[i].file);
+    if (i + 1 == functions.size()) continue;
+    locations[i + 1].file = std::move(functions[i].call_file);
+    locations[i + 1].line = functions[i].call_line;
   }
-  return location;
+  SetLine(open->module, call, locations.front());
+  if (const char* name = dwfl_module_addrname(open->module, call)) locations.back().function = Demangle(name);
+  return locations;
 }
 
 }  // namespace stallhound::capture

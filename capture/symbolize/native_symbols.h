@@ -13,7 +13,8 @@
 namespace stallhound::capture {
 
 struct NativeLocation {
-  std::optional<std::string> function;  // demangled
+  std::optional<std::string> function;       // demangled
+  std::optional<std::string> function_file;  // where it is declared
   std::optional<std::string> file;
   std::optional<int64_t> line;
   std::optional<std::string> module;      // path of the mapped file
@@ -22,13 +23,15 @@ struct NativeLocation {
 
 // Not thread-safe. A module's file is opened when one of its addresses is first asked for, which can cost tens of
 // milliseconds for a large library; a file that is gone, or whose build id has changed, gives module and offset only.
+// Every address is looked up anew, which costs microseconds: ask once.
 class NativeSymbolizer {
  public:
   explicit NativeSymbolizer(std::vector<Module> modules);
   ~NativeSymbolizer();
 
-  // `address` is inside a call instruction's successor (a return address): the call itself is looked up.
-  NativeLocation Resolve(uint64_t address);
+  // `address` is inside a call instruction's successor (a return address): the call itself is looked up. At least one
+  // location, innermost first: those before the last are functions that the compiler inlined, as `addr2line -i` says.
+  std::vector<NativeLocation> Resolve(uint64_t address);
 
  private:
   struct OpenModule;

@@ -1,24 +1,24 @@
 #include "capture/symbolize/native_symbols.h"
 
+#include <elf.h>
 #include <gtest/gtest.h>
-#include <link.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
-#include <algorithm>
+#include <fstream>
+#include <iterator>
+#include <random>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "base/testing/temp_dir.h"
+#include "capture/symbolize/traced_calls.h"
 
-// Its return address is what a stack walk would find.
 namespace traced {
-__attribute__((noinline)) uint64_t ReturnAddressOfCaller() {
-  return reinterpret_cast<uint64_t>(__builtin_return_address(0));
-}
 constexpr int kCallLine = __LINE__ + 2;
 __attribute__((noinline)) uint64_t CallerOfThis(int) {
-  const uint64_t address = ReturnAddressOfCaller();
+  const uint64_t address = stallhound::capture::ReturnAddressOfCaller();
   asm volatile("" ::: "memory");  // keeps the call from becoming a jump
   return address;
 }
@@ -27,50 +27,108 @@ __attribute__((noinline)) uint64_t CallerOfThis(int) {
 namespace stallhound::capture {
 namespace {
 
-// This test's own executable as a recorder describes it.
-Module OwnModule() {
-  Module module;
-  char path[4096];
-  const ssize_t length = readlink("/proc/self/exe", path, sizeof path);
-  module.path.assign(path, static_cast<size_t>(length));
-  dl_iterate_phdr(
-      [](dl_phdr_info* info, size_t, void* context) {
-        auto& out = *static_cast<Module*>(context);
-        out.load_bias = info->dlpi_addr;
-        out.begin = UINT64_MAX;
-        for (int i = 0; i < info->dlpi_phnum; ++i) {
-          const auto& header = info->dlpi_phdr[i];
-          const uint64_t start = info->dlpi_addr + header.p_vaddr;
-          if (header.p_type == PT_LOAD) {
-            out.begin = std::min<uint64_t>(out.begin, start);
-            out.end = std::max<uint64_t>(out.end, start + header.p_memsz);
-          }
-          if (header.p_type != PT_NOTE) continue;
-          for (uint64_t at = start; at + sizeof(ElfW(Nhdr)) <= start + header.p_memsz;) {
-            const auto* note = reinterpret_cast<const ElfW(Nhdr)*>(at);
-            const uint64_t name = at + sizeof(*note);
-            const uint64_t data = name + ((note->n_namesz + 3u) & ~3u);
-            if (note->n_type == NT_GNU_BUILD_ID && strcmp(reinterpret_cast<const char*>(name), "GNU") == 0) {
-              const auto* id = reinterpret_cast<const uint8_t*>(data);
-              out.build_id.assign(id, id + note->n_descsz);
-            }
-            at = data + ((note->n_descsz + 3u) & ~3u);
-          }
-        }
-        return 1;  // the first is the executable
-      },
-      &module);
-  return module;
+constexpr char kTensorBody[] = "/opt/libtorch/include/ATen/core/TensorBody.h";
+
+// Offset and size of the sections of an ELF file that hold entries, ranges and lines.
+std::vector<std::pair<size_t, size_t>> DebugSections(const std::string& bytes) {
+  Elf64_Ehdr header;
+  memcpy(&header, bytes.data(), sizeof header);
+  std::vector<Elf64_Shdr> sections(header.e_shnum);
+  memcpy(sections.data(), bytes.data() + header.e_shoff, sections.size() * sizeof(Elf64_Shdr));
+  std::vector<std::pair<size_t, size_t>> result;
+  for (const Elf64_Shdr& section : sections) {
+    const std::string name = bytes.data() + sections[header.e_shstrndx].sh_offset + section.sh_name;
+    for (const char* wanted : {".debug_info", ".debug_abbrev", ".debug_rnglists", ".debug_line"}) {
+      if (name == wanted) result.emplace_back(section.sh_offset, section.sh_size);
+    }
+  }
+  return result;
 }
 
 TEST(NativeSymbolizerTest, NamesFunctionFileAndLine) {
   NativeSymbolizer symbolizer({OwnModule()});
-  const NativeLocation location = symbolizer.Resolve(traced::CallerOfThis(1));
+  const std::vector<NativeLocation> locations = symbolizer.Resolve(traced::CallerOfThis(1));
+  ASSERT_EQ(locations.size(), 1u);
+  const NativeLocation& location = locations[0];
   EXPECT_EQ(location.function, "traced::CallerOfThis(int)");
   ASSERT_TRUE(location.file.has_value());
   EXPECT_TRUE(location.file->ends_with("capture/symbolize/native_symbols_test.cc")) << *location.file;
+  EXPECT_EQ(location.function_file, location.file);
   EXPECT_EQ(location.line, traced::kCallLine);
   EXPECT_EQ(location.module, OwnModule().path);
+}
+
+TEST(NativeSymbolizerTest, NamesInlinedFunctionsInnermostFirst) {
+  NativeSymbolizer symbolizer({OwnModule()});
+  const uint64_t address = traced::Step(1);
+  for (int again = 0; again < 2; ++again) {
+    const std::vector<NativeLocation> locations = symbolizer.Resolve(address);
+    ASSERT_EQ(locations.size(), 3u);
+    EXPECT_EQ(locations[0].function, "at::Item()");
+    EXPECT_EQ(locations[0].file, kTensorBody);
+    EXPECT_EQ(locations[0].line, 4310);
+    EXPECT_EQ(locations[1].function, "traced::(anonymous namespace)::Read") << "it has no linkage name";
+    EXPECT_EQ(locations[1].function_file, "/srv/project/read.h");
+    EXPECT_EQ(locations[1].file, "/srv/project/read.h");
+    EXPECT_EQ(locations[1].line, 10);
+    EXPECT_EQ(locations[2].function, "traced::Step(int)");
+    EXPECT_EQ(locations[2].file, "/srv/project/step.cc");
+    EXPECT_EQ(locations[2].line, 20);
+    for (const NativeLocation& location : locations) {
+      EXPECT_EQ(location.module, OwnModule().path);
+      EXPECT_EQ(location.module_offset, address - 1 - OwnModule().load_bias);
+    }
+  }
+}
+
+TEST(NativeSymbolizerTest, SaysWhereAFunctionIsDeclaredIfItsLineLiesElsewhere) {
+  NativeSymbolizer symbolizer({OwnModule()});
+  const std::vector<NativeLocation> locations = symbolizer.Resolve(traced::StepWithForeignLine(1));
+  ASSERT_EQ(locations.size(), 1u);
+  EXPECT_EQ(locations[0].function, "traced::StepWithForeignLine(int)");
+  EXPECT_EQ(locations[0].function_file, "/srv/project/step.cc");
+  EXPECT_EQ(locations[0].file, kTensorBody);
+  EXPECT_EQ(locations[0].line, 4311);
+}
+
+TEST(NativeSymbolizerTest, WithoutDebugInformationNamesTheSymbol) {
+  NativeSymbolizer symbolizer({OwnModule()});
+  const std::vector<NativeLocation> locations = symbolizer.Resolve(traced::StepWithoutLines(1));
+  ASSERT_EQ(locations.size(), 1u);
+  EXPECT_EQ(locations[0].function, "traced::StepWithoutLines(int)");
+  EXPECT_EQ(locations[0].function_file, std::nullopt);
+  EXPECT_EQ(locations[0].file, std::nullopt);
+  EXPECT_EQ(locations[0].line, std::nullopt);
+}
+
+// Every damaged byte lies in a section of debug information: what is found may be wrong, but it ends.
+TEST(NativeSymbolizerTest, SurvivesDamagedDebugInformation) {
+  testing::TempDir temp;
+  Module module = OwnModule();
+  std::ifstream file(module.path, std::ios::binary);
+  const std::string bytes((std::istreambuf_iterator<char>(file)), {});
+  const std::vector<std::pair<size_t, size_t>> sections = DebugSections(bytes);
+  ASSERT_FALSE(sections.empty());
+  const uint64_t addresses[] = {traced::Step(1), traced::CallerOfThis(1), traced::StepWithForeignLine(1)};
+  std::mt19937 random(7);
+  int changed_count = 0;
+  for (int round = 0; round < 60; ++round) {
+    std::string damaged = bytes;
+    for (const auto& [begin, size] : sections) {
+      // A few bytes of large sections and many of small ones reach different depths.
+      for (int i = 0; i < 1 + round * 4; ++i) damaged[begin + random() % size] = static_cast<char>(random());
+    }
+    module.path = temp.Write("damaged", damaged);
+    NativeSymbolizer symbolizer({module});
+    for (const uint64_t address : addresses) {
+      const std::vector<NativeLocation> locations = symbolizer.Resolve(address);
+      ASSERT_GE(locations.size(), 1u);
+      ASSERT_LE(locations.size(), 128u);
+      EXPECT_TRUE(locations.back().function.has_value()) << "symbols are whole";
+      changed_count += address == addresses[0] && locations.size() != 3;
+    }
+  }
+  EXPECT_GT(changed_count, 0);
 }
 
 TEST(NativeSymbolizerTest, AnotherBuildGivesModuleAndOffset) {
@@ -78,7 +136,7 @@ TEST(NativeSymbolizerTest, AnotherBuildGivesModuleAndOffset) {
   module.build_id.assign(20, 0xab);
   NativeSymbolizer symbolizer({module});
   const uint64_t address = traced::CallerOfThis(1);
-  const NativeLocation location = symbolizer.Resolve(address);
+  const NativeLocation location = symbolizer.Resolve(address).at(0);
   EXPECT_EQ(location.function, std::nullopt);
   EXPECT_EQ(location.line, std::nullopt);
   EXPECT_EQ(location.module, module.path);
@@ -97,7 +155,7 @@ TEST(NativeSymbolizerTest, UnusableFilesGiveModuleAndOffset) {
     module.end = 0x2000;
     module.load_bias = 0x1000;
     NativeSymbolizer symbolizer({module});
-    const NativeLocation location = symbolizer.Resolve(0x1801);
+    const NativeLocation location = symbolizer.Resolve(0x1801).at(0);
     EXPECT_EQ(location.function, std::nullopt) << path;
     EXPECT_EQ(location.module_offset, 0x800u) << path;
   }
@@ -105,13 +163,13 @@ TEST(NativeSymbolizerTest, UnusableFilesGiveModuleAndOffset) {
 
 TEST(NativeSymbolizerTest, AnAddressOutsideAllModulesIsUnknown) {
   NativeSymbolizer empty({});
-  EXPECT_EQ(empty.Resolve(0x1234).module, std::nullopt);
+  EXPECT_EQ(empty.Resolve(0x1234).at(0).module, std::nullopt);
   NativeSymbolizer symbolizer({OwnModule()});
-  EXPECT_EQ(symbolizer.Resolve(0).module, std::nullopt);
-  EXPECT_EQ(symbolizer.Resolve(1).module, std::nullopt);
-  EXPECT_EQ(symbolizer.Resolve(UINT64_MAX).module, std::nullopt);
+  EXPECT_EQ(symbolizer.Resolve(0).at(0).module, std::nullopt);
+  EXPECT_EQ(symbolizer.Resolve(1).at(0).module, std::nullopt);
+  EXPECT_EQ(symbolizer.Resolve(UINT64_MAX).at(0).module, std::nullopt);
   // The first byte after a module belongs to its last call's return address.
-  EXPECT_EQ(symbolizer.Resolve(OwnModule().end + 1).module, std::nullopt);
+  EXPECT_EQ(symbolizer.Resolve(OwnModule().end + 1).at(0).module, std::nullopt);
 }
 
 }  // namespace

@@ -13,17 +13,41 @@ bool IsNameCharacter(char c) {
   return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '.' || c == '_' || c == '-' || c == '@' || c == '+';
 }
 
+bool IsIdentifier(char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_'; }
+
 bool StartsWith(std::string_view text, std::string_view prefix) { return text.substr(0, prefix.size()) == prefix; }
 
 constexpr std::array<std::string_view, 2> kPackageFolders = {"/site-packages/", "/dist-packages/"};
 
 constexpr std::string_view kSystemFolders[] = {
-    "/usr/lib/",        "/usr/lib32/",
-    "/usr/lib64/",      "/lib/",
-    "/lib32/",          "/lib64/",
-    "/usr/include/",    "/usr/local/cuda/",
-    "/usr/local/cuda-", "/usr/local/nvidia/",
-    "/opt/nvidia/",     "/opt/cuda/",
+    "/usr/lib/",        "/usr/lib32/",      "/usr/lib64/",        "/lib/",        "/lib32/",    "/lib64/",
+    "/usr/local/cuda/", "/usr/local/cuda-", "/usr/local/nvidia/", "/opt/nvidia/", "/opt/cuda/",
+};
+
+// Parts of the paths of headers, wherever they lie: "/opt/libtorch/include/ATen/x.h", "external/torch/include/c10/y.h".
+constexpr std::string_view kLibraryHeaders[] = {
+    "/usr/include/",
+    "/usr/local/cuda/",
+    "/usr/local/cuda-",
+    "/include/c++/",
+    "/lib/gcc/",
+    "/torch/include/",
+    "/include/ATen/",
+    "/include/c10/",
+    "/include/torch/",
+    "/include/caffe2/",
+    "/cuda/include/",
+    "/include/thrust/",
+    "/include/cub/",
+    "/include/nvtx3/",
+    "/cuda_runtime.h",
+    "/cuda_runtime_api.h",
+    "/targets/x86_64-linux/include/",
+    "/targets/sbsa-linux/include/",
+};
+
+constexpr std::string_view kLibraryNamespaces[] = {
+    "std::", "__gnu_cxx::", "at::", "c10::", "torch::", "caffe2::", "thrust::", "cub::", "cuda::", "nvtx3::",
 };
 
 // Beginnings of the names of libraries that come with CUDA, LibTorch, the compiler or the C library, wherever they lie.
@@ -56,6 +80,33 @@ bool IsInPackages(std::string_view path) {
     if (path.find(folder) != std::string_view::npos) return true;
   }
   return false;
+}
+
+// Where the name that a function was declared with begins in "ReturnType<...> a::B<C>::Function(...) const".
+size_t NameBegin(std::string_view function) {
+  constexpr std::string_view kOperator = "operator";
+  constexpr std::string_view kAnonymous = "(anonymous namespace)";
+  size_t begin = 0;
+  int depth = 0;
+  for (size_t i = 0; i < function.size(); ++i) {
+    const std::string_view rest = function.substr(i);
+    if (StartsWith(rest, kAnonymous)) {
+      i += kAnonymous.size() - 1;
+    } else if (StartsWith(rest, kOperator) && (i == 0 || !IsIdentifier(function[i - 1])) &&
+               (rest.size() == kOperator.size() || !IsIdentifier(rest[kOperator.size()]))) {
+      if (depth == 0) return begin;  // what follows may hold a space or brackets of its own
+      i += kOperator.size();
+    } else if (function[i] == '<' || function[i] == '{' || function[i] == '[' || function[i] == '(') {
+      const bool is_type = function[i] == '(' && i >= 8 && function.substr(0, i).ends_with("decltype ");
+      if (function[i] == '(' && depth == 0 && !is_type && i > begin) return begin;
+      ++depth;
+    } else if (function[i] == '>' || function[i] == '}' || function[i] == ']' || function[i] == ')') {
+      --depth;
+    } else if (function[i] == ' ' && depth == 0) {
+      begin = i + 1;
+    }
+  }
+  return begin;
 }
 
 // Of the home folder that begins at `at`: "/home/ann", "/root". 0: none does.
@@ -111,6 +162,10 @@ std::string HideHomes(std::string_view text) {
 
 bool IsUserSource(std::string_view path) {
   if (path.empty() || StartsWith(path, "<frozen ") || StartsWith(path, "<__")) return false;
+  for (const std::string_view part : kLibraryHeaders) {
+    // A path relative to the project begins with a folder's name.
+    if (path.find(part) != std::string_view::npos || StartsWith(path, part.substr(1))) return false;
+  }
   return !IsInPackages(path) && !StandardLibrary(path).has_value();
 }
 
@@ -134,6 +189,14 @@ bool IsUserFunction(std::string_view function) {
     if (next >= 'A' && next <= 'Z') return false;
   }
   return true;
+}
+
+bool IsLibraryName(std::string_view function) {
+  const std::string_view name = function.substr(NameBegin(function));
+  for (const std::string_view library : kLibraryNamespaces) {
+    if (StartsWith(name, library)) return true;
+  }
+  return false;
 }
 
 }  // namespace stallhound::capture

@@ -19,15 +19,18 @@ std::string PortablePath(std::string_view path, const PathRoots& roots);
 // Replaces homes (behind /home/, /Users/ or C:\Users\, and /root) in any text: "/home/ann/x.py" -> "~/x.py".
 std::string HideHomes(std::string_view text);
 
-// False for files of the standard library and of site-packages or dist-packages, frozen modules and code made by the
-// interpreter's own tools.
+// False for Python files of the standard library and of site-packages or dist-packages, frozen modules and code made by
+// the interpreter's own tools; for headers of the system, of the C++ standard library, of CUDA and of LibTorch.
 bool IsUserSource(std::string_view path);
 
-// False for libraries and headers of the system, of CUDA and of LibTorch, for Python itself, and for what lies in
-// site-packages.
+// False for libraries of the system, of CUDA and of LibTorch, for Python itself, and for what lies in site-packages.
 bool IsUserModule(std::string_view path);
 
 // False for functions of the CUDA runtime, which programs carry inside when they link it statically.
 bool IsUserFunction(std::string_view function);
+
+// Whether a demangled name lies in a namespace of the C++ standard library, of CUDA or of LibTorch: "at::Tensor::item()
+// const", "void std::__invoke_impl<...>(...)". Templates of theirs are compiled into the user's binaries.
+bool IsLibraryName(std::string_view function);
 
 }  // namespace stallhound::capture

@@ -44,16 +44,31 @@ TEST(IsUserSourceTest, TellsTheUsersCodeFromLibraries) {
   }
 }
 
+TEST(IsUserSourceTest, LeavesOutHeadersOfLibraries) {
+  for (const char* path : {"/srv/project/include/model.h", "/home/ada/torch_models/include/step.h", "src/cuda/copy.h",
+                           "external/eigen/Eigen/Core", "/srv/usr/includes/x.h"}) {
+    EXPECT_TRUE(IsUserSource(path)) << path;
+  }
+  for (const char* path :
+       {"external/torch/include/ATen/core/TensorBody.h", "/proc/self/cwd/external/torch/include/x.h",
+        "torch/include/c10/core/Device.h", "/opt/libtorch/include/torch/csrc/api/include/torch/nn.h",
+        "/usr/include/c++/12/bits/stl_vector.h", "/opt/gcc/include/c++/14/functional", "/usr/include/stdlib.h",
+        "/usr/lib/gcc/x86_64-linux-gnu/12/include/emmintrin.h", "/usr/local/cuda-12.4/include/thrust/sort.h",
+        "/opt/conda/targets/x86_64-linux/include/driver_types.h", "external/cuda/include/cuda.h",
+        "/opt/venv/lib/python3.11/site-packages/torch/include/ATen/Tensor.h", "third_party/cuda_runtime_api.h"}) {
+    EXPECT_FALSE(IsUserSource(path)) << path;
+  }
+}
+
 TEST(IsUserModuleTest, TellsTheUsersBinariesFromLibraries) {
   for (const char* path : {"/home/ada/build/trainer", "/opt/company/libcustom.so", "/home/ada/libnvme_reader.so",
                            "/library/app", "/home/ada/python_runner"}) {
     EXPECT_TRUE(IsUserModule(path)) << path;
   }
-  for (const char* path :
-       {"", "[vdso]", "/usr/lib/x86_64-linux-gnu/libc.so.6", "/lib64/ld-linux-x86-64.so.2", "/usr/bin/python3.12",
-        "/opt/conda/bin/python", "/opt/libtorch/lib/libtorch_cuda.so", "/opt/x/libcudart.so.12",
-        "/usr/local/cuda-12.4/lib64/libcublas.so", "/home/ada/libstallhound_record.so",
-        "/opt/venv/lib/python3.11/site-packages/jaxlib/x.so", "/usr/include/c++/12/bits/stl_vector.h"}) {
+  for (const char* path : {"", "[vdso]", "/usr/lib/x86_64-linux-gnu/libc.so.6", "/lib64/ld-linux-x86-64.so.2",
+                           "/usr/bin/python3.12", "/opt/conda/bin/python", "/opt/libtorch/lib/libtorch_cuda.so",
+                           "/opt/x/libcudart.so.12", "/usr/local/cuda-12.4/lib64/libcublas.so",
+                           "/home/ada/libstallhound_record.so", "/opt/venv/lib/python3.11/site-packages/jaxlib/x.so"}) {
     EXPECT_FALSE(IsUserModule(path)) << path;
   }
 }
@@ -66,6 +81,26 @@ TEST(IsUserFunctionTest, LeavesOutAStaticCudaRuntime) {
   EXPECT_FALSE(IsUserFunction("cuLaunchKernel"));
   EXPECT_FALSE(IsUserFunction("__cudaLaunchKernel"));
   EXPECT_FALSE(IsUserFunction("libcudart_static_3a1"));
+}
+
+TEST(IsLibraryNameTest, LooksAtTheFunctionsOwnNamespace) {
+  for (const char* name :
+       {"at::Tensor::item() const",
+        "std::_Function_handler<void (), train::Step()::{lambda()#1}>::_M_invoke(std::_Any&)",
+        "void std::__invoke_impl<void, train::F&>(std::__invoke_other, train::F&)",
+        "std::remove_reference<int&>::type&& std::move<int&>(int&)", "std::function<void ()>::operator bool() const",
+        "c10::Scalar::operator=(c10::Scalar&&)", "decltype (auto) c10::visit<int>(int)"}) {
+    EXPECT_TRUE(IsLibraryName(name)) << name;
+  }
+  for (const char* name :
+       {"main", "", "train::Step(at::Tensor const&)", "at::Tensor train::Step(int)",
+        "std::vector<int> train::F<int>(int)",
+        "train::Step(int)::{lambda(std::vector<int>)#1}::operator()(std::vector<int>) const",
+        "(anonymous namespace)::Step(std::function<void ()>)", "operator<<(std::ostream&, train::X const&)",
+        "train::operator<(at::Tensor, at::Tensor)", "bool train::operator< <int>(int, std::pair<int, int>)",
+        "attention::Step()", "my::std::f()", "operator()"}) {
+    EXPECT_FALSE(IsLibraryName(name)) << name;
+  }
 }
 
 }  // namespace
