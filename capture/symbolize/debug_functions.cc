@@ -3,7 +3,6 @@
 #include <cxxabi.h>
 #include <dwarf.h>
 
-#include <algorithm>
 #include <cstdlib>
 #include <memory>
 #include <utility>
@@ -69,6 +68,13 @@ bool DebugFunctions::Spend() {
   return true;
 }
 
+std::optional<Dwarf_Die> DebugFunctions::DieAt(const std::vector<Range>& ranges, Dwarf_Addr address) {
+  for (const Range& range : ranges) {
+    if (address >= range.begin && address < range.end) return range.die;
+  }
+  return std::nullopt;
+}
+
 bool DebugFunctions::Holds(Dwarf_Die& die, Dwarf_Addr address) {
   Dwarf_Addr base = 0;
   Dwarf_Addr begin = 0;
@@ -80,14 +86,26 @@ bool DebugFunctions::Holds(Dwarf_Die& die, Dwarf_Addr address) {
   return false;
 }
 
-void DebugFunctions::AddFunction(Dwarf_Die& die, size_t scope, std::vector<Range>& ranges) {
-  Range range{0, 0, dwarf_dieoffset(&die)};
-  if (scope != 0 && LinkageName(die) == nullptr) scope_of_[range.function] = scope;
+void DebugFunctions::AddRanges(Dwarf_Die& die, std::vector<Range>& ranges) {
+  Range range{0, 0, die};
   Dwarf_Addr base = 0;
   for (ptrdiff_t next = 0; (next = dwarf_ranges(&die, next, &base, &range.begin, &range.end)) > 0;) {
     if (!Spend()) return;
-    ranges.push_back(range);
+    // The linker leaves 0 where it dropped a function that another file has too.
+    if (range.begin != 0) ranges.push_back(range);
   }
+}
+
+std::optional<Dwarf_Die> DebugFunctions::UnitAt(Dwarf* dwarf, Dwarf_Addr address) {
+  if (!units_) {
+    units_.emplace();
+    Dwarf_CU* unit = nullptr;
+    Dwarf_Die die;
+    while (dwarf_get_units(dwarf, unit, &unit, nullptr, nullptr, &die, nullptr) == 0 && Spend()) {
+      if (dwarf_tag(&die) == DW_TAG_compile_unit) AddRanges(die, *units_);
+    }
+  }
+  return DieAt(*units_, address);
 }
 
 const std::vector<DebugFunctions::Range>& DebugFunctions::RangesOf(Dwarf_Die& unit) {
@@ -100,7 +118,10 @@ const std::vector<DebugFunctions::Range>& DebugFunctions::RangesOf(Dwarf_Die& un
     Dwarf_Die child;
     for (int end = dwarf_child(&parent, &child); end == 0 && Spend(); end = dwarf_siblingof(&child, &child)) {
       const int tag = dwarf_tag(&child);
-      if (tag == DW_TAG_subprogram) AddFunction(child, scope, it->second);
+      if (tag == DW_TAG_subprogram) {
+        AddRanges(child, it->second);
+        if (scope != 0 && LinkageName(child) == nullptr) scope_of_[dwarf_dieoffset(&child)] = scope;
+      }
       if (!HoldsFunctions(tag) || !dwarf_haschildren(&child)) continue;
       open.emplace_back(child, scopes_.size());
       const char* name = dwarf_diename(&child);
@@ -140,13 +161,10 @@ std::optional<std::string> DebugFunctions::NameOf(Dwarf_Die& function) const {
 
 // Outermost first: the function with a symbol, then what was inlined.
 std::vector<Dwarf_Die> DebugFunctions::ChainAt(Dwarf_Die& unit, Dwarf_Addr address) {
-  std::vector<Dwarf_Die> chain;
-  const std::vector<Range>& ranges = RangesOf(unit);
-  const auto range =
-      std::find_if(ranges.begin(), ranges.end(), [&](const Range& r) { return address >= r.begin && address < r.end; });
-  Dwarf_Die scope;
-  if (range == ranges.end() || dwarf_offdie(dwarf_cu_getdwarf(unit.cu), range->function, &scope) == nullptr) return {};
-  chain.push_back(scope);
+  const std::optional<Dwarf_Die> function = DieAt(RangesOf(unit), address);
+  if (!function) return {};
+  std::vector<Dwarf_Die> chain = {*function};
+  Dwarf_Die scope = *function;
   bool is_deeper = true;
   for (int depth = 0; is_deeper && depth < kMostDepth && chain.size() < kMostInlined; ++depth) {
     is_deeper = false;

@@ -27,14 +27,13 @@ bool HasBuildId(Dwfl_Module* module, const std::vector<uint8_t>& wanted) {
   return size == static_cast<int>(wanted.size()) && std::memcmp(bits, wanted.data(), wanted.size()) == 0;
 }
 
-void SetLine(Dwfl_Module* module, uint64_t address, NativeLocation& location) {
-  Dwfl_Line* line = dwfl_module_getsrc(module, address);
-  if (line == nullptr) return;
+void SetLine(Dwarf_Die& unit, Dwarf_Addr address, NativeLocation& location) {
+  Dwarf_Line* line = dwarf_getsrc_die(&unit, address);
   int number = 0;
-  const char* file = dwfl_lineinfo(line, nullptr, &number, nullptr, nullptr, nullptr);
+  const char* file = dwarf_linesrc(line, nullptr, nullptr);
   if (file == nullptr) return;
   location.file = file;
-  if (number > 0) location.line = number;
+  if (dwarf_lineno(line, &number) == 0 && number > 0) location.line = number;
 }
 
 }  // namespace
@@ -85,10 +84,15 @@ std::vector<NativeLocation> NativeSymbolizer::Resolve(uint64_t address) {
   if (open == nullptr) open = std::make_unique<OpenModule>(*module);
   if (open->module == nullptr) return {place};
 
-  std::vector<DebugFunction> functions;
   Dwarf_Addr bias = 0;
-  if (Dwarf_Die* unit = dwfl_module_addrdie(open->module, call, &bias))
-    functions = open->functions.At(*unit, call - bias);
+  std::optional<Dwarf_Die> unit;
+  if (const Dwarf_Die* listed = dwfl_module_addrdie(open->module, call, &bias)) {
+    unit = *listed;
+  } else if (Dwarf* dwarf = dwfl_module_getdwarf(open->module, &bias)) {
+    unit = open->functions.UnitAt(dwarf, call - bias);
+  }
+  std::vector<DebugFunction> functions;
+  if (unit) functions = open->functions.At(*unit, call - bias);
   std::vector<NativeLocation> locations(std::max<size_t>(functions.size(), 1), place);
   for (size_t i = 0; i < functions.size(); ++i) {
     locations[i].function = std::move(functions[i].name);
@@ -97,7 +101,7 @@ std::vector<NativeLocation> NativeSymbolizer::Resolve(uint64_t address) {
     locations[i + 1].file = std::move(functions[i].call_file);
     locations[i + 1].line = functions[i].call_line;
   }
-  SetLine(open->module, call, locations.front());
+  if (unit) SetLine(*unit, call - bias, locations.front());
   if (const char* name = dwfl_module_addrname(open->module, call)) locations.back().function = Demangle(name);
   return locations;
 }

@@ -29,6 +29,11 @@ namespace {
 
 constexpr char kTensorBody[] = "/opt/libtorch/include/ATen/core/TensorBody.h";
 
+std::string ReadFile(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  return {std::istreambuf_iterator<char>(file), {}};
+}
+
 // Offset and size of the sections of an ELF file that hold entries, ranges and lines.
 std::vector<std::pair<size_t, size_t>> DebugSections(const std::string& bytes) {
   Elf64_Ehdr header;
@@ -81,6 +86,24 @@ TEST(NativeSymbolizerTest, NamesInlinedFunctionsInnermostFirst) {
   }
 }
 
+// As Clang writes files.
+TEST(NativeSymbolizerTest, FindsUnitsThatNoTableLists) {
+  testing::TempDir temp;
+  Module module = OwnModule();
+  std::string bytes = ReadFile(module.path);
+  const std::string table = ".debug_aranges";
+  size_t at = bytes.find(table);
+  ASSERT_NE(at, std::string::npos);
+  for (; at != std::string::npos; at = bytes.find(table, at)) bytes[at + 1] = 'x';
+  module.path = temp.Write("without_table", bytes);
+  NativeSymbolizer symbolizer({module});
+  const std::vector<NativeLocation> locations = symbolizer.Resolve(traced::Step(1));
+  ASSERT_EQ(locations.size(), 3u);
+  EXPECT_EQ(locations[0].line, 4310);
+  EXPECT_EQ(locations[2].file, "/srv/project/step.cc");
+  EXPECT_EQ(symbolizer.Resolve(traced::StepWithoutLines(1)).at(0).line, std::nullopt);
+}
+
 TEST(NativeSymbolizerTest, SaysWhereAFunctionIsDeclaredIfItsLineLiesElsewhere) {
   NativeSymbolizer symbolizer({OwnModule()});
   const std::vector<NativeLocation> locations = symbolizer.Resolve(traced::StepWithForeignLine(1));
@@ -105,8 +128,7 @@ TEST(NativeSymbolizerTest, WithoutDebugInformationNamesTheSymbol) {
 TEST(NativeSymbolizerTest, SurvivesDamagedDebugInformation) {
   testing::TempDir temp;
   Module module = OwnModule();
-  std::ifstream file(module.path, std::ios::binary);
-  const std::string bytes((std::istreambuf_iterator<char>(file)), {});
+  const std::string bytes = ReadFile(module.path);
   const std::vector<std::pair<size_t, size_t>> sections = DebugSections(bytes);
   ASSERT_FALSE(sections.empty());
   const uint64_t addresses[] = {traced::Step(1), traced::CallerOfThis(1), traced::StepWithForeignLine(1)};
