@@ -5,9 +5,11 @@ FOLDER is a corpus folder as score_syncs.py reads it: scripts, and expected.json
 
 record   runs both of each pair RUNS times (3), by turns, under the recorder into SPOOLS/NAME.RUN/. Needs torch and a GPU for
          each of the JOBS (1) scripts that run at once: two that share one wait for each other. RECORDER names the library.
-score    compares the medians of their steps, anywhere; STALLHOUND names the program. A pair is scored if the twin has no
-         kernel that the script lacks, so that only work for the removed read-back is gone, and its kernels take at most
-         5 us a step more; others are shown. Right: within 15% of the measured difference or 50 us a step, whichever is more.
+score    compares the medians of their steps, anywhere; STALLHOUND names the program. Recoverable is what the waits cost; a
+         twin also leaves out the work that fed the removed read-back, and with it the host time that led to that work
+         (printed apart, and which work it is). Right: the two add up to what the twin saves, within 15% of it or 50 us a
+         step, whichever is more. Scored are twins without a kernel that the script lacks, whose kernels take at most 5 us a
+         step more; others are shown.
 """
 
 import ctypes
@@ -28,9 +30,20 @@ NEEDED_RATIO = 0.8
 # From the start of the range to the end of all that was submitted in it.
 TIME_SQL = """WITH m AS (SELECT start_ns s, end_ns e FROM v_range WHERE name = 'measured')
 SELECT max(m.e, coalesce(max(k.end_ns), 0)) - m.s AS total_ns FROM m LEFT JOIN kernel k ON k.launch_start_ns BETWEEN m.s AND m.e"""
-KERNELS_SQL = """WITH m AS (SELECT start_ns s, end_ns e FROM v_range WHERE name = 'measured')
-SELECT s.name, count(*) AS count, sum(k.end_ns - k.start_ns) AS total_ns FROM m
-JOIN kernel k ON k.launch_start_ns BETWEEN m.s AND m.e JOIN v_kernel_shape s USING (kernel_shape_id) GROUP BY s.name"""
+# Work by name, and the host time that led to it: from the end of the thread's call before to the end of the call that
+# submitted it; of a copy, which may wait, to the beginning of its call.
+WORK_SQL = """WITH m AS (SELECT start_ns s, end_ns e FROM v_range WHERE name = 'measured'),
+calls AS (SELECT process_id, correlation_id, start_ns, end_ns,
+  start_ns - lag(end_ns, 1, start_ns) OVER (PARTITION BY process_id, thread_id ORDER BY start_ns) AS lead_ns
+  FROM host_call, m WHERE is_nested = 0 AND start_ns BETWEEN m.s AND m.e),
+work AS (SELECT s.name, k.process_id, k.correlation_id, k.end_ns - k.start_ns AS gpu_ns, 1 AS is_kernel
+  FROM kernel k JOIN v_kernel_shape s USING (kernel_shape_id)
+  UNION ALL SELECT 'copy ' || direction || ' ' || coalesce(source_kind, '?') || ' ' || coalesce(target_kind, '?'),
+  process_id, correlation_id, 0, 0 FROM v_copy
+  UNION ALL SELECT 'memset', process_id, correlation_id, end_ns - start_ns, 1 FROM memset)
+SELECT w.name, min(is_kernel) AS is_kernel, count(*) AS count, sum(gpu_ns) AS gpu_ns,
+  sum(lead_ns + is_kernel * (end_ns - start_ns)) AS host_ns
+FROM work w JOIN calls USING (process_id, correlation_id) GROUP BY w.name"""
 
 
 def _query(capture, sql):
@@ -78,42 +91,45 @@ def _hunt(folder, home):
         hunt = json.load(file)
     return {
         "total_ns": _query(capture, TIME_SQL)[0]["total_ns"],
-        "kernels": {row["name"]: (row["count"], row["total_ns"]) for row in _query(capture, KERNELS_SQL)},
+        "work": {row.pop("name"): row for row in _query(capture, WORK_SQL)},
         "recoverable_ns": hunt["recoverable_all_ns"] or 0,
     }
 
 
-def more_kernels(run, other, steps):
-    """Kernels a step that only `run` has, or has more of."""
-    more = {name: (count - other["kernels"].get(name, (0, 0))[0]) / steps for name, (count, _) in run["kernels"].items()}
+def more_work(run, other):
+    """What `run` has more of, by name: how much."""
+    more = {name: row["count"] - other["work"].get(name, {"count": 0})["count"] for name, row in run["work"].items()}
     return {name: count for name, count in more.items() if count > 0}
 
 
+def host_ns(run, work):
+    """Host time that led to so much work."""
+    return sum(count * run["work"][name]["host_ns"] / run["work"][name]["count"] for name, count in work.items())
+
+
 def kernel_ns(run):
-    return sum(ns for _, ns in run["kernels"].values())
+    return sum(row["gpu_ns"] for row in run["work"].values())
 
 
 def compare(runs, fixed_runs, steps):
     run, fixed = runs[0], fixed_runs[0]
-    measured = (statistics.median(r["total_ns"] for r in runs) - statistics.median(r["total_ns"] for r in fixed_runs)) / steps
+    new, gone = more_work(fixed, run), more_work(run, fixed)
+    saved = (statistics.median(r["total_ns"] for r in runs) - statistics.median(r["total_ns"] for r in fixed_runs)) / steps
+    left_out = statistics.median(host_ns(r, more_work(r, fixed)) for r in runs) / steps
     # What all waits of the script cost, but for those that the twin keeps.
     recoverable = statistics.median(r["recoverable_ns"] - f["recoverable_ns"] for r, f in zip(runs, fixed_runs)) / steps
-    more = more_kernels(fixed, run, steps)
     longer_ns = (kernel_ns(fixed) - kernel_ns(run)) / steps
+    has_new_kernel = any(fixed["work"][name]["is_kernel"] for name in new)
     return {
         "step_ns": statistics.median(r["total_ns"] for r in runs) / steps,
-        "measured_ns": measured,
+        "saved_ns": saved,
+        "left_out_ns": left_out,
         "recoverable_ns": recoverable,
-        "is_right": abs(recoverable - measured) <= max(TOLERANCE_RATIO * abs(measured), TOLERANCE_NS),
-        "is_scored": not more and longer_ns <= MOST_LONGER_NS,
-        "new_kernels": more,
-        "gone_kernels": more_kernels(run, fixed, steps),
+        "is_right": abs(recoverable - (saved - left_out)) <= max(TOLERANCE_RATIO * abs(saved), TOLERANCE_NS),
+        "is_scored": not has_new_kernel and longer_ns <= MOST_LONGER_NS,
+        "new": {name: count / steps for name, count in new.items()},
+        "gone": {name: count / steps for name, count in gone.items()},
     }
-
-
-def right_of_scored(rows):
-    scored = [row for row in rows if row["is_scored"]]
-    return sum(row["is_right"] for row in scored), len(scored)
 
 
 def _pairs(corpus):
@@ -146,6 +162,11 @@ def record(corpus, spools, runs=3):
     return 0
 
 
+def right_of_scored(rows):
+    scored = [row for row in rows if row["is_scored"]]
+    return sum(row["is_right"] for row in scored), len(scored)
+
+
 def _recordings(spools, name):
     return sorted(os.path.join(spools, entry) for entry in os.listdir(spools) if entry.rpartition(".")[0] == name)
 
@@ -163,13 +184,12 @@ def score(corpus, spools):
         rows.append(row)
         verdict = ("right" if row["is_right"] else "WRONG") if row["is_scored"] else "not scored"
         print(
-            f"{name:45} step {row['step_ns'] / 1e3:9.1f} us  measured {row['measured_ns'] / 1e3:8.1f}"
-            f"  recoverable {row['recoverable_ns'] / 1e3:8.1f}  {verdict}"
+            f"{name:45} step {row['step_ns'] / 1e3:9.1f} us  saved {row['saved_ns'] / 1e3:8.1f}"
+            f"  by work left out {row['left_out_ns'] / 1e3:8.1f}  recoverable {row['recoverable_ns'] / 1e3:8.1f}  {verdict}"
         )
-        for kernel, count in row["new_kernels"].items():
-            print(f"    new in the twin: {count:g} a step of {kernel[:100]}")
-        for kernel, count in row["gone_kernels"].items():
-            print(f"    gone in the twin: {count:g} a step of {kernel[:100]}")
+        for change in ("new", "gone"):
+            for work, count in row[change].items():
+                print(f"    {change} in the twin: {count:g} a step of {work[:100]}")
     if "OUT" in os.environ:
         with open(os.path.join(os.environ["OUT"], "twins.json"), "w", encoding="utf-8") as file:
             json.dump(rows, file, indent=1)

@@ -13,10 +13,14 @@ _SPEC.loader.exec_module(score_twins)
 STEPS = 20
 
 
-def recording(step_us, recoverable_us=0, kernels=None):
+def work(count, gpu_ns=1000, host_ns=0, is_kernel=1):
+    return {"count": count, "gpu_ns": count * gpu_ns, "host_ns": count * host_ns, "is_kernel": is_kernel}
+
+
+def recording(step_us, recoverable_us=0, **rows):
     return {
         "total_ns": step_us * 1000 * STEPS,
-        "kernels": kernels or {"gemm": (STEPS, STEPS * 10_000)},
+        "work": rows or {"gemm": work(STEPS)},
         "recoverable_ns": recoverable_us * 1000 * STEPS,
     }
 
@@ -34,18 +38,26 @@ class ScoreTwinsTest(unittest.TestCase):
 
     def test_waits_that_the_twin_keeps_do_not_count(self):
         row = self.compare(recording(1000, 500), recording(700, 200))
-        self.assertEqual(row["recoverable_ns"], 300_000)
-        self.assertEqual(row["measured_ns"], 300_000)
+        self.assertEqual((row["recoverable_ns"], row["saved_ns"]), (300_000, 300_000))
+
+    def test_host_time_of_work_left_out_is_not_the_waits(self):
+        run = recording(1000, 300, gemm=work(STEPS), sum=work(6 * STEPS, host_ns=50_000), copy=work(2 * STEPS, host_ns=20_000, is_kernel=0))
+        row = self.compare(run, recording(480, gemm=work(STEPS), sum=work(2 * STEPS), copy=work(STEPS, is_kernel=0)))
+        self.assertEqual((row["saved_ns"], row["left_out_ns"]), (520_000, 220_000))
+        self.assertEqual((row["new"], row["gone"]), ({}, {"sum": 4, "copy": 1}))
+        self.assertTrue(row["is_right"] and row["is_scored"])
+        run["recoverable_ns"] = 400_000 * STEPS
+        self.assertFalse(self.compare(run, recording(480, gemm=work(STEPS), sum=work(2 * STEPS), copy=work(STEPS, is_kernel=0)))["is_right"])
 
     def test_a_twin_that_does_other_work_is_not_scored(self):
-        run = recording(1000, 300, {"nonzero": (STEPS, STEPS * 1000), "item": (STEPS, STEPS * 1000)})
-        row = self.compare(run, recording(700, kernels={"nonzero": (STEPS, STEPS * 1000)}))
-        self.assertTrue(row["is_scored"])
-        self.assertEqual((row["new_kernels"], row["gone_kernels"]), ({}, {"item": 1}))
-        row = self.compare(run, recording(700, kernels={"nonzero": (3 * STEPS, STEPS * 1000)}))
+        run = recording(1000, 300, nonzero=work(STEPS))
+        self.assertTrue(self.compare(run, recording(700, nonzero=work(STEPS, 6000)))["is_scored"])
+        self.assertFalse(self.compare(run, recording(700, nonzero=work(STEPS, 6001)))["is_scored"])
+        row = self.compare(run, recording(700, nonzero=work(3 * STEPS, 300)))
         self.assertFalse(row["is_scored"])
-        self.assertEqual(row["new_kernels"], {"nonzero": 2})
-        self.assertFalse(self.compare(run, recording(700, kernels={"nonzero": (STEPS, STEPS * 7001)}))["is_scored"])
+        self.assertEqual(row["new"], {"nonzero": 2})
+        pinned = recording(700, nonzero=work(STEPS), copy=work(STEPS, is_kernel=0))
+        self.assertTrue(self.compare(run, pinned)["is_scored"])
 
     def test_recordings_belong_to_whole_names(self):
         with tempfile.TemporaryDirectory() as spools:
