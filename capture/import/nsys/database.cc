@@ -15,7 +15,6 @@ namespace stallhound::capture::nsys {
 namespace {
 
 constexpr size_t kHeaderBytes = 100;
-constexpr char kRowid[] = "rowid";
 constexpr int kMaxValueBytes = 16 << 20;  // of one text; real exports hold kernel names of some kilobytes
 
 uint32_t BigEndian(const std::array<unsigned char, kHeaderBytes>& header, size_t offset, size_t size) {
@@ -152,7 +151,6 @@ absl::StatusOr<SqliteConnection> Database::Connect() const {
   // says.
   sqlite3_db_config(raw, SQLITE_DBCONFIG_WRITABLE_SCHEMA, partial_ ? 1 : 0, nullptr);
   sqlite3_limit(raw, SQLITE_LIMIT_LENGTH, kMaxValueBytes);
-  if (const int added = AddTakeRows(raw); added != SQLITE_OK) return Error("opening it", added, sqlite3_errmsg(raw));
   return connection;
 }
 
@@ -171,16 +169,21 @@ bool Database::IsTolerated(int code) {
 absl::Status Database::ReadSchema() {
   // Views and virtual tables are left out: an export has none, and they could run code of the file.
   constexpr char kSql[] =
-      "SELECT m.name, p.name, p.pk, p.type FROM sqlite_master m, pragma_table_info(m.name) p "
+      "SELECT m.name, p.name, p.type, p.pk, p.hidden, m.rootpage FROM sqlite_master m, pragma_table_xinfo(m.name) p "
       "WHERE m.type = 'table' AND m.rootpage > 0 ORDER BY m.name, p.cid";
   SH_ASSIGN_OR_RETURN(SqliteStatement statement, Prepare(kSql, "reading its schema"));
-  Rows rows(this, std::make_unique<Cursor>(std::move(statement)), 4, "sqlite_master");
+  Rows rows(this, std::make_unique<Cursor>(std::move(statement)), 6, "sqlite_master");
   while (rows.Next()) {
     const std::optional<std::string_view> table = rows.MaybeText(0);
     const std::optional<std::string_view> column = rows.MaybeText(1);
     if (!table || !column) continue;
-    const bool is_key = rows.Int(2) == 1 && rows.MaybeText(3) == "INTEGER";
-    columns_[std::string(*table)].push_back({std::string(*column), is_key});
+    TableSchema& schema = tables_[std::string(*table)];
+    schema.root_page = rows.MaybeId(5).value_or(0);
+    if (rows.Int(4) != 0) {
+      schema.has_generated_columns = true;
+    } else {
+      schema.columns.push_back({std::string(*column), std::string(rows.MaybeText(2).value_or("")), rows.Int(3) > 0});
+    }
   }
   return rows.status();
 }
@@ -193,35 +196,33 @@ absl::StatusOr<SqliteStatement> Database::Prepare(const std::string& sql, std::s
 }
 
 bool Database::Has(std::string_view table, std::string_view column) const {
-  const auto it = columns_.find(table);
-  return it != columns_.end() &&
-         std::any_of(it->second.begin(), it->second.end(), [&](const Column& c) { return c.name == column; });
+  const auto it = tables_.find(table);
+  return it != tables_.end() && it->second.Find(column) != nullptr;
 }
 
 bool Database::IsKey(std::string_view table, std::string_view column) const {
-  const auto it = columns_.find(table);
-  return it != columns_.end() && std::any_of(it->second.begin(), it->second.end(),
-                                             [&](const Column& c) { return c.name == column && c.is_key; });
+  const auto it = tables_.find(table);
+  return it != tables_.end() && it->second.IsKey(column);
 }
 
 std::vector<std::string> Database::Columns(std::string_view table) const {
   std::vector<std::string> names;
-  if (const auto it = columns_.find(table); it != columns_.end()) {
-    for (const Column& column : it->second) names.push_back(column.name);
+  if (const auto it = tables_.find(table); it != tables_.end()) {
+    for (const Column& column : it->second.columns) names.push_back(column.name);
   }
   return names;
 }
 
 std::vector<std::string> Database::Tables() const {
   std::vector<std::string> names;
-  for (const auto& [name, columns] : columns_) names.push_back(name);
+  for (const auto& [name, schema] : tables_) names.push_back(name);
   return names;
 }
 
 std::optional<RowidRange> Database::Rowids(std::string_view table) const {
   // A partial read wants all rows before the damage, in whatever page it is.
   if (partial_) return std::nullopt;
-  for (const Column& column : columns_.find(table)->second) {
+  for (const Column& column : tables_.find(table)->second.columns) {
     if (absl::EqualsIgnoreCase(column.name, kRowid)) return std::nullopt;
   }
   const std::string sql =
@@ -239,12 +240,13 @@ std::optional<RowidRange> Database::Rowids(std::string_view table) const {
 
 std::optional<std::vector<RowidRange>> Database::SortedRuns(std::string_view table,
                                                             std::span<const char* const> columns,
-                                                            std::string_view where, RowOrder order) {
+                                                            const RowFilter& filter, RowOrder order) {
   constexpr size_t kMaxRuns = 64;
   const auto [known, is_new] = sorted_runs_.try_emplace(std::string(table));
   if (!is_new) return known->second;
-  const char* const keys[] = {columns[0], columns[1], kRowid};
-  absl::StatusOr<Rows> rows = Select(table, keys, where);
+  std::vector<const char*> keys = {columns[0], columns[1], kRowid};
+  if (filter.column != nullptr) keys.push_back(filter.column);
+  absl::StatusOr<Rows> rows = Select(table, keys, filter);
   const std::optional<RowidRange> all = Rowids(table);
   if (!rows.ok() || !all) return std::nullopt;
   std::vector<RowidRange> runs = {*all};
@@ -281,7 +283,7 @@ absl::StatusOr<Rows> Database::Scan(ScanPlan plan, std::string_view table) {
 }
 
 absl::StatusOr<Rows> Database::Select(std::string_view table, std::span<const char* const> columns,
-                                      std::string_view where, RowOrder order) {
+                                      const RowFilter& filter, RowOrder order) {
   if (!Has(table)) return absl::NotFoundError(fmt::format("reading '{}': it has no table {}", name_, table));
   std::string values;
   for (size_t i = 0; i < columns.size(); ++i) {
@@ -290,14 +292,15 @@ absl::StatusOr<Rows> Database::Select(std::string_view table, std::span<const ch
   }
   // An index would give rows in its own order, and another order to another list of columns.
   std::string from = fmt::format(" FROM {} NOT INDEXED", Quoted(table));
-  if (!where.empty()) from += fmt::format(" WHERE ({})", where);
+  if (filter.column != nullptr) from += " WHERE " + filter.Sql();
 
   if (const std::optional<RowidRange> all = Rowids(table)) {
     std::optional<std::vector<RowidRange>> runs = std::vector{*all};
-    if (order != RowOrder::kStorage) runs = SortedRuns(table, columns, where, order);
-    std::string sql = fmt::format("SELECT {}({}){} {} rowid BETWEEN ?1 AND ?2", kTakeRows, values, from,
-                                  where.empty() ? "WHERE" : "AND");
-    if (runs) return Scan({std::move(sql), columns.size(), *std::move(runs), order}, table);
+    if (order != RowOrder::kStorage) runs = SortedRuns(table, columns, filter, order);
+    std::string sql =
+        fmt::format("SELECT {}{} {} rowid BETWEEN ?1 AND ?2", values, from, filter.column == nullptr ? "WHERE" : "AND");
+    std::optional<TableLayout> layout = LayoutOf(tables_.find(table)->second, columns, filter);
+    if (runs) return Scan({std::move(sql), columns.size(), std::move(layout), *std::move(runs), order}, table);
   }
   const char* by = order == RowOrder::kStorage ? "" : order == RowOrder::kByStart ? "ORDER BY 1" : "ORDER BY 1, 2 DESC";
   SH_ASSIGN_OR_RETURN(SqliteStatement statement, Prepare(fmt::format("SELECT {}{} {}", values, from, by),

@@ -20,6 +20,7 @@
 
 #include "base/sqlite/sqlite.h"
 #include "capture/import/nsys/row_block.h"
+#include "capture/import/nsys/table_layout.h"
 #include "capture/import/nsys/table_scan.h"
 
 namespace stallhound::capture::nsys {
@@ -101,7 +102,7 @@ class Database {
   Database& operator=(const Database&) = delete;
 
   const std::string& name() const { return name_; }
-  bool Has(std::string_view table) const { return columns_.contains(table); }
+  bool Has(std::string_view table) const { return tables_.contains(table); }
   bool Has(std::string_view table, std::string_view column) const;
   // In the order of the table; empty if there is no such table.
   std::vector<std::string> Columns(std::string_view table) const;
@@ -109,14 +110,14 @@ class Database {
   bool IsKey(std::string_view table, std::string_view column) const;
   std::vector<std::string> Tables() const;
 
-  // Reads `columns` of `table`, those rows for which the SQL condition `where` holds (empty: all). A column that the
+  // Reads `columns` of `table`, those rows that pass `filter`. A column that the
   // table has not is NULL in every row. Cost: one pass in storage order; in another order a pass more over two columns
   // where the table consists of few sorted runs, else a sort by SQLite. Errors: NotFound (no such table), DataLoss.
-  absl::StatusOr<Rows> Select(std::string_view table, std::span<const char* const> columns, std::string_view where = "",
-                              RowOrder order = RowOrder::kStorage);
+  absl::StatusOr<Rows> Select(std::string_view table, std::span<const char* const> columns,
+                              const RowFilter& filter = {}, RowOrder order = RowOrder::kStorage);
   absl::StatusOr<Rows> Select(std::string_view table, std::initializer_list<const char*> columns,
-                              std::string_view where = "", RowOrder order = RowOrder::kStorage) {
-    return Select(table, std::span(columns.begin(), columns.size()), where, order);
+                              const RowFilter& filter = {}, RowOrder order = RowOrder::kStorage) {
+    return Select(table, std::span(columns.begin(), columns.size()), filter, order);
   }
   // The texts in `column` of a table by its `key`. Errors: those of Select.
   absl::StatusOr<TextLookup> SelectTexts(std::string_view table, const char* key, const char* column);
@@ -127,10 +128,6 @@ class Database {
  private:
   friend class Rows;
   friend class TextLookup;
-  struct Column {
-    std::string name;
-    bool is_key;
-  };
 
   Database() = default;
   absl::StatusOr<SqliteConnection> Connect() const;
@@ -142,7 +139,7 @@ class Database {
   std::optional<RowidRange> Rowids(std::string_view table) const;
   // The fewest ranges of rowids in each of which the rows are in order; nullopt if there are many.
   std::optional<std::vector<RowidRange>> SortedRuns(std::string_view table, std::span<const char* const> columns,
-                                                    std::string_view where, RowOrder order);
+                                                    const RowFilter& filter, RowOrder order);
   absl::StatusOr<Rows> Scan(ScanPlan plan, std::string_view table);
 
   std::string name_;
@@ -152,7 +149,7 @@ class Database {
   bool partial_ = false;
   bool is_cut_ = false;
   int64_t file_bytes_ = 0;
-  std::map<std::string, std::vector<Column>, std::less<>> columns_;
+  std::map<std::string, TableSchema, std::less<>> tables_;
   std::map<std::string, std::optional<std::vector<RowidRange>>, std::less<>> sorted_runs_;  // by table
 };
 

@@ -41,10 +41,10 @@ class DatabaseTest : public ::testing::Test {
                     count, start, end, more));
   }
 
-  std::vector<Row> Read(RowOrder order, const char* where = "") {
+  std::vector<Row> Read(RowOrder order, const RowFilter& filter = {}) {
     const auto database = Database::Open(path_, false);
     EXPECT_TRUE(database.ok()) << database.status();
-    auto rows = (*database)->Select("t", {"start", "end", "text"}, where, order);
+    auto rows = (*database)->Select("t", {"start", "end", "text"}, filter, order);
     EXPECT_TRUE(rows.ok()) << rows.status();
     std::vector<Row> result = All(*rows);
     status_ = rows->status();
@@ -104,9 +104,18 @@ TEST_F(DatabaseTest, SortsWhatHasNoRuns) {
 
 TEST_F(DatabaseTest, MergesOnlyTheRowsAskedFor) {
   WriteRows(30'000, "CASE WHEN n % 3 = 0 THEN -n ELSE n % 10000 END", "n % 3");
-  const std::vector<Row> rows = Read(RowOrder::kByStart, "end <> 0");
+  constexpr int64_t kEnds[] = {1, 2};
+  const RowFilter filter = {"end", kEnds};
+  const std::vector<Row> rows = Read(RowOrder::kByStart, filter);
   EXPECT_EQ(rows.size(), 20'000u);
-  EXPECT_EQ(rows, Sorted(Read(RowOrder::kStorage, "end <> 0"), RowOrder::kByStart));
+  EXPECT_EQ(rows, Sorted(Read(RowOrder::kStorage, filter), RowOrder::kByStart));
+}
+
+TEST_F(DatabaseTest, FiltersByPattern) {
+  WriteRows(3'000, "n");
+  const std::vector<Row> rows = Read(RowOrder::kStorage, {.column = "text", .pattern = "ROW 299%"});
+  ASSERT_EQ(rows.size(), 11u);
+  EXPECT_EQ(rows[0].start, 299);
 }
 
 TEST_F(DatabaseTest, RowsWithoutAStartComeFirst) {
@@ -127,6 +136,52 @@ TEST_F(DatabaseTest, ReadsTablesThatCannotBeSplit) {
       "CREATE TABLE t (start INTEGER, end INTEGER, text TEXT);"
       "INSERT INTO t (rowid, start) VALUES (-9223372036854775808, 5), (9223372036854775807, 6);");
   EXPECT_EQ(Read(RowOrder::kByStart), (std::vector<Row>{{5, {}, "no text"}, {6, {}, "no text"}}));
+}
+
+TEST_F(DatabaseTest, ReadsIntegersOfAllSizes) {
+  for (const char* pages : {"", "PRAGMA page_size = 512;", "PRAGMA page_size = 65536;", "PRAGMA auto_vacuum = 1;"}) {
+    Write(
+        fmt::format("{} CREATE TABLE t (start INTEGER, other BLOB, end INTEGER, text TEXT);"
+                    "WITH RECURSIVE c(n) AS (SELECT 0 UNION ALL SELECT n + 1 FROM c WHERE n < 6300) "
+                    "INSERT INTO t SELECT 1 << n / 100, zeroblob(n % 90), -(1 << n / 100), 'n' || n FROM c;",
+                    pages));
+    const std::vector<Row> rows = Read(RowOrder::kStorage);
+    ASSERT_EQ(rows.size(), 6'301u) << pages;
+    for (int64_t n = 0; n <= 6'300; ++n) {
+      const auto power = static_cast<int64_t>(uint64_t{1} << n / 100);
+      const auto negative = static_cast<int64_t>(-(uint64_t{1} << n / 100));
+      // -(-2^63) is a real number in SQL.
+      const auto end = n < 6'300 ? std::optional(negative) : std::nullopt;
+      ASSERT_EQ(rows[n], (Row{power, end, fmt::format("n{}", n)})) << pages;
+    }
+  }
+}
+
+TEST_F(DatabaseTest, ReadsTablesWhosePagesDoNotTellAll) {
+  // Values that the records lack, or hold in another form.
+  WriteRows(3'000, "n", "n", "ALTER TABLE t DROP COLUMN end; ALTER TABLE t ADD COLUMN end INTEGER DEFAULT 7;");
+  EXPECT_EQ(Read(RowOrder::kStorage)[2'999], (Row{3'000, 7, "row 3000"}));
+  Write(
+      "CREATE TABLE t (text TEXT, start INTEGER PRIMARY KEY, end REAL); INSERT INTO t VALUES ('a', 40, 3), ('b', 50, "
+      "4);");
+  EXPECT_EQ(Read(RowOrder::kStorage), (std::vector<Row>{{40, {}, "a"}, {50, {}, "b"}}));
+  Write(
+      "CREATE TABLE t (start INTEGER, sum INTEGER AS (start + end) VIRTUAL, end INTEGER, text TEXT);"
+      "INSERT INTO t VALUES (1, 2, 'a'), (2, 3, 'b');");
+  EXPECT_EQ(Read(RowOrder::kStorage), (std::vector<Row>{{1, 2, "a"}, {2, 3, "b"}}));
+  Write(
+      "PRAGMA encoding = 'UTF-16'; CREATE TABLE t (start INTEGER, end INTEGER, text TEXT);"
+      "INSERT INTO t VALUES (1, 2, 'a'), (2, 3, 'b');");
+  EXPECT_EQ(Read(RowOrder::kStorage), (std::vector<Row>{{1, 2, "a"}, {2, 3, "b"}}));
+}
+
+TEST_F(DatabaseTest, ReadsTextsLongerThanAPage) {
+  WriteRows(3'000, "n", "n", "UPDATE t SET text = printf('%.*c', start * 4, 'x') WHERE start % 1000 = 0;");
+  const std::vector<Row> rows = Read(RowOrder::kStorage);
+  ASSERT_EQ(rows.size(), 3'000u);
+  EXPECT_EQ(rows[998].text, "row 999");
+  EXPECT_EQ(rows[999].text, std::string(4'000, 'x'));
+  EXPECT_EQ(rows[2'999].text, std::string(12'000, 'x'));
 }
 
 TEST_F(DatabaseTest, TablesCanBeReadSideBySide) {

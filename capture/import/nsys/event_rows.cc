@@ -11,7 +11,7 @@ absl::StatusOr<CallRows> CallRows::Open(Database& database, Identities& identiti
   SH_ASSIGN_OR_RETURN(
       Rows rows, database.Select(kRuntimeTable,
                                  {"start", "end", "globalTid", "correlationId", "nameId", "returnValue", "callchainId"},
-                                 "", sort ? RowOrder::kByStartLongestFirst : RowOrder::kStorage));
+                                 {}, sort ? RowOrder::kByStartLongestFirst : RowOrder::kStorage));
   return CallRows(std::move(rows), identities, names);
 }
 
@@ -64,7 +64,7 @@ absl::StatusOr<GpuRows> GpuRows::Open(Database& database, Identities& identities
   std::vector<const char*> columns = {"start",    "end",           "deviceId", "contextId",
                                       "streamId", "correlationId", "globalPid"};
   columns.insert(columns.end(), extra_columns.begin(), extra_columns.end());
-  SH_ASSIGN_OR_RETURN(Rows rows, database.Select(table, columns, "", sort ? RowOrder::kByStart : RowOrder::kStorage));
+  SH_ASSIGN_OR_RETURN(Rows rows, database.Select(table, columns, {}, sort ? RowOrder::kByStart : RowOrder::kStorage));
   return GpuRows(std::move(rows), identities);
 }
 
@@ -80,7 +80,7 @@ bool GpuRows::Next(GpuRow& row, bool needs_stream) {
     row.end_ns = *end_ns;
     row.device = rows_.MaybeId(2);
     row.context_id = rows_.MaybeId(3);
-    row.stream_id = rows_.MaybeId(4);
+    row.stream_id = rows_.MaybeId(kStream);
     if (needs_stream && (!row.device || !row.stream_id)) {
       ++defects_.bad_count;
       continue;

@@ -35,8 +35,10 @@ inline constexpr int64_t kNvtxThreadName = 39;
 inline constexpr int64_t kNvtxPushPop = 59;
 inline constexpr int64_t kNvtxStartEnd = 60;
 inline constexpr int64_t kNvtxDomain = 75;
-inline constexpr char kNvtxRanges[] = "eventType IN (34, 59, 60)";
-inline constexpr char kNvtxNames[] = "eventType IN (33, 39, 75)";
+inline constexpr int64_t kNvtxRangeTypes[] = {kNvtxMark, kNvtxPushPop, kNvtxStartEnd};
+inline constexpr int64_t kNvtxNameTypes[] = {kNvtxCategory, kNvtxThreadName, kNvtxDomain};
+inline constexpr RowFilter kNvtxRanges = {"eventType", kNvtxRangeTypes};
+inline constexpr RowFilter kNvtxNames = {"eventType", kNvtxNameTypes};
 
 // Nanoseconds of a century and more; what lies outside is damage, and differences would overflow.
 inline constexpr int64_t kTimeLimitNs = int64_t{1} << 62;
@@ -109,6 +111,7 @@ struct GpuRow {
 // caller's.
 class GpuRows {
  public:
+  static constexpr int kStream = 4;
   static constexpr int kFirstExtra = 7;
 
   static absl::StatusOr<GpuRows> Open(Database& database, Identities& identities, const char* table,

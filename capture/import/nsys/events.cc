@@ -160,9 +160,8 @@ absl::Status EmitGraphRuns(const EventContext& context, CaptureVisitor& visitor)
 
 absl::Status EmitSyncs(const EventContext& context, CaptureVisitor& visitor) {
   if (!context.survey.syncs.is_present) return absl::OkStatus();
-  SH_ASSIGN_OR_RETURN(GpuRows rows,
-                      GpuRows::Open(context.database, context.survey.identities, kSyncTable,
-                                    {"eventId", "eventSyncId", "streamId"}, !context.survey.syncs.is_sorted));
+  SH_ASSIGN_OR_RETURN(GpuRows rows, GpuRows::Open(context.database, context.survey.identities, kSyncTable,
+                                                  {"eventId", "eventSyncId"}, !context.survey.syncs.is_sorted));
   Emitter<SyncBatch> emitter(visitor);
   GpuRow from;
   while (rows.Next(from, false)) {
@@ -173,7 +172,7 @@ absl::Status EmitSyncs(const EventContext& context, CaptureVisitor& visitor) {
     row.start_ns = from.start_ns - context.zero_ns;
     row.end_ns = from.end_ns - context.zero_ns;
     row.process_id = from.process_id;
-    row.type = type ? *type : SyncTypeOfIds(rows.rows().MaybeInt(kExtra + 2), rows.rows().MaybeInt(kExtra));
+    row.type = type ? *type : SyncTypeOfIds(rows.rows().MaybeInt(GpuRows::kStream), rows.rows().MaybeInt(kExtra));
     row.context_id = from.context_id;
     row.stream_id = from.stream_id;
     row.event_id = rows.rows().MaybeId(kExtra);

@@ -53,8 +53,8 @@ absl::Status ReadEpoch(Database& database, const TimeBase& base, Metadata& metad
 
 absl::Status ReadGraphMode(Database& database, Metadata& metadata) {
   if (!database.Has("META_DATA_CAPTURE", "name")) return absl::OkStatus();
-  SH_ASSIGN_OR_RETURN(Rows rows,
-                      database.Select("META_DATA_CAPTURE", {"value"}, "name LIKE '%CUDA_GRAPH_TRACE_OPTIONS:MODE'"));
+  const RowFilter filter = {.column = "name", .pattern = "%CUDA_GRAPH_TRACE_OPTIONS:MODE"};
+  SH_ASSIGN_OR_RETURN(Rows rows, database.Select("META_DATA_CAPTURE", {"value"}, filter));
   while (rows.Next()) metadata.has_whole_graphs |= rows.MaybeText(0) == "Graph";
   return rows.status();
 }

@@ -22,27 +22,11 @@ bool Precedes(RowOrder order, const RowBlock& a, size_t a_cell, const RowBlock& 
   return value(a, a_cell + 1) > value(b, b_cell + 1);
 }
 
-thread_local RowBlock* taking_block = nullptr;  // of the scan that this thread steps
-
-void TakeRow(sqlite3_context* context, int count, sqlite3_value** values) {
-  // There is one row of a rowid, unless pages are linked twice.
-  if (taking_block->row_count == kChunkRows) return sqlite3_result_error_code(context, SQLITE_CORRUPT);
-  taking_block->AddRow({values, static_cast<size_t>(count)});
-  if (taking_block->texts.size() > RowBlock::kMaxTextBytes) sqlite3_result_error_toobig(context);
-}
-
-void EndRows(sqlite3_context* context) { sqlite3_result_null(context); }
-
 }  // namespace
-
-int AddTakeRows(sqlite3* connection) {
-  return sqlite3_create_function_v2(connection, kTakeRows, -1, SQLITE_UTF8 | SQLITE_DIRECTONLY, nullptr, nullptr,
-                                    TakeRow, EndRows, nullptr);
-}
 
 TableScan::TableScan(ScanPlan plan, SqliteStatement statement, std::shared_ptr<const Helpers> helpers)
     : plan_(std::move(plan)),
-      statement_(std::move(statement)),
+      decoder_(MakeDecoder(std::move(statement))),
       helpers_(std::move(helpers)),
       chunk_rows_(std::max(kMinChunkRows, static_cast<int64_t>(kChunkRows / plan_.runs.size()))),
       runs_(plan_.runs.size()) {
@@ -88,24 +72,32 @@ void TableScan::Request(Run& run, std::unique_ptr<Chunk> chunk) {
   run.chunks.push_back(std::move(chunk));
 }
 
-void TableScan::Decode(sqlite3_stmt* statement, Chunk& chunk) {
+TableScan::Decoder TableScan::MakeDecoder(SqliteStatement statement) const {
+  Decoder decoder;
+  if (plan_.layout) decoder.pages.emplace(sqlite3_db_handle(statement.get()), *plan_.layout);
+  decoder.statement = std::move(statement);
+  return decoder;
+}
+
+void TableScan::Decode(Decoder& decoder, Chunk& chunk) const {
+  RowBlock& block = chunk.block;
+  if (decoder.pages && decoder.pages->Read(chunk.range, block)) return;
+  sqlite3_stmt* const statement = decoder.statement.get();
   sqlite3_bind_int64(statement, 1, chunk.range.first);
   sqlite3_bind_int64(statement, 2, chunk.range.last);
-  taking_block = &chunk.block;
-  chunk.block.Clear();
-  // At once: growing with the rows would touch twice the memory.
-  const auto max_rows = static_cast<size_t>(chunk.range.last - chunk.range.first + 1);
-  chunk.block.cells.resize(std::max(chunk.block.cells.size(), max_rows * plan_.column_count));
-  chunk.block.kinds.resize(chunk.block.cells.size());
-  const int code = sqlite3_step(statement);
-  chunk.block.code = code == SQLITE_ROW ? SQLITE_DONE : code;
-  if (code != SQLITE_ROW) chunk.block.error = sqlite3_errmsg(sqlite3_db_handle(statement));
+  block.Fill(statement, kChunkRows + 1);
+  if (block.code == SQLITE_ROW) {
+    // There is one row of a rowid, unless pages are linked twice.
+    block.code = block.row_count > kChunkRows ? SQLITE_CORRUPT : SQLITE_TOOBIG;
+    block.error = sqlite3_errstr(block.code);
+  }
   sqlite3_reset(statement);
 }
 
 void TableScan::Help(sqlite3* connection) {
-  const absl::StatusOr<SqliteStatement> statement = PrepareSql(connection, plan_.sql);
+  absl::StatusOr<SqliteStatement> statement = PrepareSql(connection, plan_.sql);
   if (!statement.ok()) return;  // the reader does it all
+  Decoder decoder = MakeDecoder(*std::move(statement));
   std::unique_lock lock(mutex_);
   while (true) {
     has_request_.wait(lock, [this] { return is_ending_ || !requests_.empty(); });
@@ -113,7 +105,7 @@ void TableScan::Help(sqlite3* connection) {
     Chunk& chunk = *requests_.front();
     requests_.pop_front();
     lock.unlock();
-    Decode(statement->get(), chunk);
+    Decode(decoder, chunk);
     lock.lock();
     chunk.is_done = true;
     has_block_.notify_one();
@@ -132,7 +124,7 @@ const RowBlock* TableScan::Front(Run& run) {
       Chunk& other = *requests_.front();
       requests_.pop_front();
       lock.unlock();
-      Decode(statement_.get(), other);
+      Decode(decoder_, other);
       lock.lock();
       other.is_done = true;
     }

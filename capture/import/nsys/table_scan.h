@@ -8,12 +8,15 @@
 #include <deque>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <thread>
 #include <vector>
 
 #include "base/sqlite/sqlite.h"
 #include "capture/import/nsys/row_block.h"
+#include "capture/import/nsys/table_layout.h"
+#include "capture/import/nsys/table_pages.h"
 
 namespace stallhound::capture::nsys {
 
@@ -23,20 +26,11 @@ enum class RowOrder {
   kByStartLongestFirst  // by the first column, then by the second from the largest
 };
 
-struct RowidRange {
-  int64_t first = 0;
-  int64_t last = 0;  // included
-};
-
-// An SQL function that scans hand all rows to, so that SQLite returns once for thousands of them. AddTakeRows makes it
-// known to a connection and returns SQLite's code.
-inline constexpr char kTakeRows[] = "stallhound_take_rows";
-int AddTakeRows(sqlite3* connection);
-
 struct ScanPlan {
-  std::string sql;  // selects kTakeRows(columns) of the rows with ?1 <= rowid <= ?2
+  std::string sql;  // selects the rows with ?1 <= rowid <= ?2
   size_t column_count = 0;
-  std::vector<RowidRange> runs;  // each is in `order` by itself; they are merged
+  std::optional<TableLayout> layout;  // unless only SQLite can read the table
+  std::vector<RowidRange> runs;       // each is in `order` by itself; they are merged
   RowOrder order = RowOrder::kStorage;
 };
 
@@ -66,14 +60,21 @@ class TableScan : public RowSource {
     size_t next_row = 0;                        // of the first chunk
   };
 
+  // What one thread decodes with.
+  struct Decoder {
+    SqliteStatement statement;
+    std::optional<TablePages> pages;
+  };
+
+  Decoder MakeDecoder(SqliteStatement statement) const;
   void Request(Run& run, std::unique_ptr<Chunk> chunk);
   // The block with the next row of `run`, or with the error before it; null at the run's end.
   const RowBlock* Front(Run& run);
-  void Decode(sqlite3_stmt* statement, Chunk& chunk);
+  void Decode(Decoder& decoder, Chunk& chunk) const;
   void Help(sqlite3* connection);
 
   const ScanPlan plan_;
-  SqliteStatement statement_;
+  Decoder decoder_;
   const std::shared_ptr<const Helpers> helpers_;
   const int64_t chunk_rows_;
   std::vector<Run> runs_;
