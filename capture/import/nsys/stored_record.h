@@ -1,10 +1,12 @@
 #pragma once
 
-// One row as SQLite stores it (https://www.sqlite.org/fileformat2.html#record_format).
+// Rows as SQLite stores them (https://www.sqlite.org/fileformat2.html#record_format).
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <span>
+#include <vector>
 
 #include "capture/import/nsys/row_block.h"
 #include "capture/import/nsys/table_layout.h"
@@ -30,8 +32,53 @@ inline const uint8_t* ReadVarint(const uint8_t* at, const uint8_t* end, uint64_t
   return at + 1;
 }
 
-// Appends the row to `block`, which must have room for its cells, unless the layout's filter leaves it out. False: it
-// does not hold all wanted values; the block is as before.
-bool AppendRecord(const TableLayout& layout, std::span<const uint8_t> record, int64_t rowid, RowBlock& block);
+// A record begins with a header of its values' types and lengths, and most records of a table have one of few headers:
+// what a header means is worked out once. Not thread-safe.
+class RecordReader {
+ public:
+  explicit RecordReader(const TableLayout& layout) : layout_(layout) {}
+
+  // Appends a row to `block`, which must have room for its cells, unless the layout's filter leaves it out. False: the
+  // record does not hold all wanted values.
+  bool Append(std::span<const uint8_t> record, int64_t rowid, RowBlock& block);
+
+ private:
+  static constexpr size_t kMaxWords = 8;  // of a header that is remembered
+  using Header = std::array<uint64_t, kMaxWords>;
+
+  struct Integer {
+    size_t offset;  // of its bytes, from the end of the header
+    int shift;      // of eight bytes from there
+    size_t cell;
+  };
+  struct Constant {
+    int64_t value;
+    size_t cell;
+  };
+  struct Text {
+    size_t offset;
+    size_t bytes;
+    size_t cell;
+  };
+  struct Shape {  // of the records with one header
+    Header header{};
+    size_t header_bytes = 0;  // 0: not known yet
+    size_t value_bytes = 0;   // up to the last wanted one
+    std::vector<CellKind> kinds;
+    std::vector<Integer> integers;
+    std::vector<Constant> constants;
+    std::vector<Text> texts;
+  };
+
+  // Null: the header is damaged or lacks wanted values.
+  const Shape* FindShape(std::span<const uint8_t> record);
+  bool ReadHeader(std::span<const uint8_t> record, Shape& shape) const;
+  static void AddValue(uint64_t type, size_t offset, size_t cell, Shape& shape);
+
+  const TableLayout& layout_;
+  std::array<Shape, 64> shapes_;  // by a hash of the header
+  Shape other_;                   // with a header too long for that
+  size_t last_ = 0;               // of `shapes_`
+};
 
 }  // namespace stallhound::capture::nsys

@@ -3,8 +3,6 @@
 #include <algorithm>
 #include <array>
 
-#include "capture/import/nsys/stored_record.h"
-
 namespace stallhound::capture::nsys {
 namespace {
 
@@ -32,7 +30,7 @@ uint64_t LocalBytes(uint64_t record_bytes, uint64_t usable_bytes) {
 
 }  // namespace
 
-TablePages::TablePages(sqlite3* connection, const TableLayout& layout) : layout_(layout) {
+TablePages::TablePages(sqlite3* connection, const TableLayout& layout) : layout_(layout), records_(layout) {
   std::array<uint8_t, 100> header{};
   if (sqlite3_file_control(connection, "main", SQLITE_FCNTL_FILE_POINTER, &file_) != SQLITE_OK || file_ == nullptr ||
       file_->pMethods == nullptr || !ReadFile(0, header)) {
@@ -129,8 +127,7 @@ TablePages::Progress TablePages::ReadLeaf(const uint8_t* page, const RowidRange&
     if (rowid < range.first) continue;
     if (rowid > range.last) return Progress::kEnd;
     const uint64_t local_bytes = LocalBytes(record_bytes, usable_bytes_);
-    if (local_bytes > static_cast<uint64_t>(end - record) ||
-        !AppendRecord(layout_, {record, local_bytes}, rowid, block)) {
+    if (local_bytes > static_cast<uint64_t>(end - record) || !records_.Append({record, local_bytes}, rowid, block)) {
       return Progress::kUnreadable;
     }
   }

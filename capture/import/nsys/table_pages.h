@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "capture/import/nsys/row_block.h"
+#include "capture/import/nsys/stored_record.h"
 #include "capture/import/nsys/table_layout.h"
 
 namespace stallhound::capture::nsys {
@@ -54,6 +55,7 @@ class TablePages {
   Progress ReadLeaf(const uint8_t* page, const RowidRange& range, RowBlock& block);
 
   const TableLayout& layout_;
+  RecordReader records_;
   sqlite3_file* file_ = nullptr;
   uint32_t page_bytes_ = 0;  // 0: unreadable
   uint32_t usable_bytes_ = 0;
