@@ -40,20 +40,38 @@ class Rows {
   const absl::Status& status() const { return status_; }
 
   bool IsInt(int column) const { return kinds_[column] == CellKind::kInteger; }
+  // 0 where the value is no integer.
+  int64_t Int(int column) const { return IsInt(column) ? cells_[column] : 0; }
+  // Those with a place for the value are for loops over millions of rows: an optional that is returned is stored in two
+  // parts and loaded as one, and the processor waits for that.
   std::optional<int64_t> MaybeInt(int column) const {
     return IsInt(column) ? std::optional(cells_[column]) : std::nullopt;
   }
-  // 0 where the value is no integer.
-  int64_t Int(int column) const { return MaybeInt(column).value_or(0); }
   // A count, size or id: unknown if negative.
+  void GetUnsigned(int column, std::optional<uint64_t>& value) const {
+    if (IsInt(column) && cells_[column] >= 0) {
+      value = static_cast<uint64_t>(cells_[column]);
+    } else {
+      value.reset();
+    }
+  }
   std::optional<uint64_t> MaybeUnsigned(int column) const {
-    const std::optional<int64_t> value = MaybeInt(column);
-    return value && *value >= 0 ? std::optional(static_cast<uint64_t>(*value)) : std::nullopt;
+    std::optional<uint64_t> value;
+    GetUnsigned(column, value);
+    return value;
   }
   // An id of 32 bits; 4294967295 is Nsight's "not applicable".
+  void GetId(int column, std::optional<uint32_t>& value) const {
+    if (IsInt(column) && cells_[column] >= 0 && cells_[column] < 0xffffffff) {
+      value = static_cast<uint32_t>(cells_[column]);
+    } else {
+      value.reset();
+    }
+  }
   std::optional<uint32_t> MaybeId(int column) const {
-    const std::optional<int64_t> value = MaybeInt(column);
-    return value && *value >= 0 && *value < 0xffffffff ? std::optional(static_cast<uint32_t>(*value)) : std::nullopt;
+    std::optional<uint32_t> value;
+    GetId(column, value);
+    return value;
   }
   // Valid until the next row; nullopt where the value is no text.
   std::optional<std::string_view> MaybeText(int column) const {

@@ -26,22 +26,19 @@ bool CallRows::IsDuplicate(const CallRow& row, const std::vector<OpenCall>& open
 
 bool CallRows::Next(CallRow& row) {
   while (rows_.Next()) {
-    const std::optional<int64_t> start_ns = Time(rows_, 0);
-    const std::optional<int64_t> end_ns = Time(rows_, 1);
-    const std::optional<int64_t> global_tid = rows_.MaybeInt(2);
-    if (!start_ns || !end_ns || !global_tid) {
+    if (!IsTime(rows_, 0) || !IsTime(rows_, 1) || !rows_.IsInt(2)) {
       ++defects_.bad_count;
       continue;
     }
-    row.start_ns = *start_ns;
-    row.end_ns = *end_ns;
+    row.start_ns = rows_.Int(0);
+    row.end_ns = rows_.Int(1);
     if (row.end_ns < row.start_ns) {
       ++defects_.negative_count;
       row.end_ns = row.start_ns;
     }
-    row.thread_id = identities_->ThreadId(*global_tid);
+    row.thread_id = identities_->ThreadId(rows_.Int(2));
     row.process_id = identities_->threads()[row.thread_id].process_id;
-    row.correlation_id = rows_.MaybeUnsigned(3);
+    rows_.GetUnsigned(3, row.correlation_id);
     row.name = names_->Api(rows_.Int(4));
 
     if (row.thread_id >= open_.size()) open_.resize(row.thread_id + size_t{1});
@@ -53,7 +50,10 @@ bool CallRows::Next(CallRow& row) {
       continue;
     }
     row.is_nested = !open.empty();
-    open.push_back({row.end_ns, row.correlation_id, row.name.api});
+    OpenCall& call = open.emplace_back();
+    call.end_ns = row.end_ns;
+    call.correlation_id = row.correlation_id;
+    call.api = row.name.api;
     return true;
   }
   return false;
@@ -70,17 +70,15 @@ absl::StatusOr<GpuRows> GpuRows::Open(Database& database, Identities& identities
 
 bool GpuRows::Next(GpuRow& row, bool needs_stream) {
   while (rows_.Next()) {
-    const std::optional<int64_t> start_ns = Time(rows_, 0);
-    const std::optional<int64_t> end_ns = Time(rows_, 1);
-    if (!start_ns || !end_ns || (*start_ns == 0 && *end_ns == 0)) {
+    row.start_ns = rows_.Int(0);
+    row.end_ns = rows_.Int(1);
+    if (!IsTime(rows_, 0) || !IsTime(rows_, 1) || (row.start_ns == 0 && row.end_ns == 0)) {
       ++defects_.untimed_count;
       continue;
     }
-    row.start_ns = *start_ns;
-    row.end_ns = *end_ns;
-    row.device = rows_.MaybeId(2);
-    row.context_id = rows_.MaybeId(3);
-    row.stream_id = rows_.MaybeId(kStream);
+    rows_.GetId(2, row.device);
+    rows_.GetId(3, row.context_id);
+    rows_.GetId(kStream, row.stream_id);
     if (needs_stream && (!row.device || !row.stream_id)) {
       ++defects_.bad_count;
       continue;
@@ -89,7 +87,7 @@ bool GpuRows::Next(GpuRow& row, bool needs_stream) {
       ++defects_.negative_count;
       row.end_ns = row.start_ns;
     }
-    row.correlation_id = rows_.MaybeUnsigned(5);
+    rows_.GetUnsigned(5, row.correlation_id);
     row.process_id = identities_->ProcessId(rows_.MaybeInt(6));
     return true;
   }

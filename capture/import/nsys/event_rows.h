@@ -42,9 +42,11 @@ inline constexpr RowFilter kNvtxNames = {"eventType", kNvtxNameTypes};
 
 // Nanoseconds of a century and more; what lies outside is damage, and differences would overflow.
 inline constexpr int64_t kTimeLimitNs = int64_t{1} << 62;
+inline bool IsTime(const Rows& rows, int column) {
+  return rows.IsInt(column) && rows.Int(column) > -kTimeLimitNs && rows.Int(column) < kTimeLimitNs;
+}
 inline std::optional<int64_t> Time(const Rows& rows, int column) {
-  const std::optional<int64_t> time = rows.MaybeInt(column);
-  return time && *time > -kTimeLimitNs && *time < kTimeLimitNs ? time : std::nullopt;
+  return IsTime(rows, column) ? rows.MaybeInt(column) : std::nullopt;
 }
 
 // Rows that cannot be used, and rows mended.
@@ -76,13 +78,13 @@ class CallRows {
   const absl::Status& status() const { return rows_.status(); }
   const RowDefects& defects() const { return defects_; }
   std::optional<int64_t> return_value() const { return rows_.MaybeInt(5); }
-  std::optional<uint32_t> callchain_id() const { return rows_.MaybeId(6); }
+  void GetCallchainId(std::optional<uint32_t>& id) const { rows_.GetId(6, id); }
 
  private:
   struct OpenCall {
-    int64_t end_ns;
+    int64_t end_ns = 0;
     std::optional<uint64_t> correlation_id;
-    StringId api;
+    StringId api{};
   };
 
   CallRows(Rows rows, Identities& identities, Names& names)

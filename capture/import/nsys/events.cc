@@ -33,9 +33,9 @@ const IndexedCall* FillGpuWork(const EventContext& context, const GpuRow& from, 
 }
 
 // Graph and node ids; 0 is Nsight's "none".
-std::optional<uint64_t> GraphId(const Rows& rows, int column) {
-  const std::optional<uint64_t> id = rows.MaybeUnsigned(column);
-  return id && *id > 0 ? id : std::nullopt;
+void GetGraphId(const Rows& rows, int column, std::optional<uint64_t>& id) {
+  rows.GetUnsigned(column, id);
+  if (rows.Int(column) == 0) id.reset();
 }
 
 }  // namespace
@@ -59,7 +59,7 @@ absl::Status EmitHostCalls(const EventContext& context, CaptureVisitor& visitor)
     row.is_nested = from.is_nested;
     row.correlation_id = from.correlation_id;
     row.return_value = rows.return_value();
-    row.stack_id = rows.callchain_id();
+    rows.GetCallchainId(row.stack_id);
     SH_RETURN_IF_ERROR(emitter.Add(row));
   }
   SH_RETURN_IF_ERROR(rows.status());
@@ -82,8 +82,8 @@ absl::Status EmitKernels(const EventContext& context, CaptureVisitor& visitor) {
     FillGpuWork(context, from, row);
     row.kernel_shape_id = table.is_sorted ? context.survey.shapes.OfKernel(i)
                                           : context.survey.shapes.Id(Shapes::KeyOf(rows.rows(), kShape));
-    row.graph_node_id = GraphId(rows.rows(), kExtra);
-    row.graph_id = GraphId(rows.rows(), kExtra + 1);
+    GetGraphId(rows.rows(), kExtra, row.graph_node_id);
+    GetGraphId(rows.rows(), kExtra + 1, row.graph_id);
     SH_RETURN_IF_ERROR(emitter.Add(row));
   }
   SH_RETURN_IF_ERROR(rows.status());
@@ -115,7 +115,7 @@ absl::Status EmitCopies(const EventContext& context, CaptureVisitor& visitor) {
       const std::optional<uint32_t> peer = source == from.device ? target : source;
       if (peer) row.peer_device_id = context.devices.Id(from.process_id, *peer);
     }
-    row.graph_node_id = GraphId(columns, kExtra + 6);
+    GetGraphId(columns, kExtra + 6, row.graph_node_id);
     SH_RETURN_IF_ERROR(emitter.Add(row));
   }
   SH_RETURN_IF_ERROR(rows.status());
@@ -135,7 +135,7 @@ absl::Status EmitMemsets(const EventContext& context, CaptureVisitor& visitor) {
     row.bytes = rows.rows().MaybeUnsigned(kExtra).value_or(0);
     row.value = rows.rows().MaybeInt(kExtra + 1);
     row.memory_kind = context.survey.enums.Memory(rows.rows().MaybeInt(kExtra + 2));
-    row.graph_node_id = GraphId(rows.rows(), kExtra + 3);
+    GetGraphId(rows.rows(), kExtra + 3, row.graph_node_id);
     SH_RETURN_IF_ERROR(emitter.Add(row));
   }
   SH_RETURN_IF_ERROR(rows.status());
@@ -151,7 +151,7 @@ absl::Status EmitGraphRuns(const EventContext& context, CaptureVisitor& visitor)
   while (rows.Next(from)) {
     GraphRunRow row;
     FillGpuWork(context, from, row);
-    row.graph_id = GraphId(rows.rows(), kExtra);
+    GetGraphId(rows.rows(), kExtra, row.graph_id);
     SH_RETURN_IF_ERROR(emitter.Add(row));
   }
   SH_RETURN_IF_ERROR(rows.status());

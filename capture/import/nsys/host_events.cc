@@ -111,19 +111,16 @@ absl::Status EmitRanges(const EventContext& context, CaptureVisitor& visitor) {
   Emitter<RangeBatch> emitter(visitor);
   RangeLabels labels(context.survey);
   while (rows.Next()) {
-    const std::optional<int64_t> start_ns = Time(rows, kStart);
-    const std::optional<int64_t> end_ns = Time(rows, kEnd);
-    const std::optional<int64_t> global_tid = rows.MaybeInt(kTid);
-    if (!start_ns || !global_tid) continue;
+    if (!IsTime(rows, kStart) || !rows.IsInt(kTid)) continue;
     RangeRow row;
     row.kind = KindOf(rows.Int(kType));
-    row.start_ns = *start_ns - context.zero_ns;
-    if (end_ns) row.end_ns = std::max(*end_ns - context.zero_ns, row.start_ns);
+    row.start_ns = rows.Int(kStart) - context.zero_ns;
+    if (IsTime(rows, kEnd)) row.end_ns = std::max(rows.Int(kEnd) - context.zero_ns, row.start_ns);
     if (row.kind == RangeKind::kMark) row.end_ns = row.start_ns;
-    row.thread_id = context.survey.identities.ThreadId(*global_tid);
+    row.thread_id = context.survey.identities.ThreadId(rows.Int(kTid));
     row.process_id = context.survey.identities.threads()[row.thread_id].process_id;
     FillRangeName(context, rows, row);
-    labels.Fill(*global_tid, rows.Int(kDomain), rows.Int(kCategory), row);
+    labels.Fill(rows.Int(kTid), rows.Int(kDomain), rows.Int(kCategory), row);
     for (int column = kInt64; column <= kUint32 && !row.payload; ++column) row.payload = rows.MaybeInt(column);
     SH_RETURN_IF_ERROR(emitter.Add(row));
   }

@@ -2,10 +2,9 @@
 
 namespace stallhound::capture::nsys {
 
-uint32_t Identities::ProcessId(std::optional<int64_t> global_pid) {
+uint32_t Identities::FindProcessId(std::optional<int64_t> global_pid) {
   if (!global_pid && processes_.size() == 1) return 0;
   const int64_t key = global_pid.value_or(0);
-  if (last_global_pid_ == key) return last_process_id_;
   const auto [it, is_new] = process_ids_.try_emplace(key, static_cast<uint32_t>(processes_.size()));
   if (is_new) {
     processes_.push_back({.global_pid = key});
@@ -16,8 +15,7 @@ uint32_t Identities::ProcessId(std::optional<int64_t> global_pid) {
   return it->second;
 }
 
-uint32_t Identities::ThreadId(int64_t global_tid) {
-  if (last_global_tid_ == global_tid) return last_thread_id_;
+uint32_t Identities::FindThreadId(int64_t global_tid) {
   const auto [it, is_new] = thread_ids_.try_emplace(global_tid, static_cast<uint32_t>(threads_.size()));
   if (is_new) threads_.push_back({.global_tid = global_tid, .process_id = ProcessId(GlobalPid(global_tid))});
   last_global_tid_ = global_tid;

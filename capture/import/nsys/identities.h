@@ -35,8 +35,12 @@ struct Thread {
 class Identities {
  public:
   // Exports without globalPid hold one process; with several, work of unknown origin gets a process of its own (pid 0).
-  uint32_t ProcessId(std::optional<int64_t> global_pid);
-  uint32_t ThreadId(int64_t global_tid);
+  uint32_t ProcessId(std::optional<int64_t> global_pid) {
+    return global_pid && last_global_pid_ == *global_pid ? last_process_id_ : FindProcessId(global_pid);
+  }
+  uint32_t ThreadId(int64_t global_tid) {
+    return last_global_tid_ == global_tid ? last_thread_id_ : FindThreadId(global_tid);
+  }
   // The first process with this operating-system id, or with this globalPid, if any.
   std::optional<uint32_t> FindPid(int64_t pid) const;
   std::optional<uint32_t> FindGlobalPid(int64_t global_pid) const;
@@ -53,6 +57,9 @@ class Identities {
   const std::vector<Thread>& threads() const { return threads_; }
 
  private:
+  uint32_t FindProcessId(std::optional<int64_t> global_pid);
+  uint32_t FindThreadId(int64_t global_tid);
+
   std::vector<Process> processes_;
   std::vector<Thread> threads_;
   absl::flat_hash_map<int64_t, uint32_t> process_ids_;
