@@ -256,9 +256,11 @@ std::optional<std::vector<RowidRange>> Database::SortedRuns(std::string_view tab
                                              rows->MaybeInt(1).value_or(INT64_MIN)};
     const bool is_tie_broken = order == RowOrder::kByStartLongestFirst && row.first == last.first;
     if (row.first < last.first || (is_tie_broken && row.second > last.second)) {
-      if (runs.size() == kMaxRuns) return std::nullopt;
-      runs.back().last = rows->Int(2) - 1;
-      runs.push_back({rows->Int(2), all->last});
+      const int64_t rowid = rows->Int(2);
+      // Rowids are out of order only in damaged files.
+      if (runs.size() == kMaxRuns || rowid <= runs.back().first || rowid > all->last) return std::nullopt;
+      runs.back().last = rowid - 1;
+      runs.push_back({rowid, all->last});
     }
     last = row;
   }

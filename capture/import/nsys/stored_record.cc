@@ -57,22 +57,19 @@ bool RecordReader::ReadHeader(std::span<const uint8_t> record, Shape& shape) con
   const uint8_t* type_at = ReadVarint(record.data(), record.data() + record.size(), header_bytes);
   if (type_at == nullptr || header_bytes > record.size()) return false;
   const uint8_t* const end = record.data() + header_bytes;
-  shape.header_bytes = header_bytes;
-  shape.value_bytes = 0;
-  size_t next_place = 0;
-  for (const TableLayout::Stored& stored : layout_.stored) {
-    size_t offset = shape.value_bytes;
+  uint64_t offset = 0;
+  auto wanted = layout_.stored.begin();
+  for (size_t place = 0; type_at != end; ++place) {
     uint64_t type = 0;
-    for (; next_place <= stored.place; ++next_place) {
-      offset = shape.value_bytes;
-      // A record may end early: the table has got columns since, with other values than NULL.
-      type_at = ReadVarint(type_at, end, type);
-      if (type_at == nullptr || BytesOf(type) > RowBlock::kMaxTextBytes) return false;
-      shape.value_bytes += BytesOf(type);
-    }
-    AddValue(type, offset, stored.cell, shape);
+    type_at = ReadVarint(type_at, end, type);
+    if (type_at == nullptr || BytesOf(type) > record.size()) return false;
+    if (wanted != layout_.stored.end() && wanted->place == place) AddValue(type, offset, (wanted++)->cell, shape);
+    offset += BytesOf(type);
   }
-  return true;
+  shape.header_bytes = header_bytes;
+  shape.record_bytes = header_bytes + offset;
+  // A record may end early: the table has got columns since, with other values than NULL.
+  return wanted == layout_.stored.end();
 }
 
 const RecordReader::Shape* RecordReader::FindShape(std::span<const uint8_t> record) {
@@ -108,7 +105,7 @@ const RecordReader::Shape* RecordReader::FindShape(std::span<const uint8_t> reco
 
 bool RecordReader::Append(std::span<const uint8_t> record, int64_t rowid, RowBlock& block) {
   const Shape* const shape = FindShape(record);
-  if (shape == nullptr || shape->value_bytes > record.size() - shape->header_bytes) return false;
+  if (shape == nullptr || shape->record_bytes != record.size()) return false;
   const uint8_t* const values = record.data() + shape->header_bytes;
   int64_t* const cells = block.cells.data() + block.row_count * layout_.cell_count;
   CellKind* const kinds = block.kinds.data() + block.row_count * layout_.cell_count;

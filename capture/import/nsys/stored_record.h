@@ -39,7 +39,7 @@ class RecordReader {
   explicit RecordReader(const TableLayout& layout) : layout_(layout) {}
 
   // Appends a row to `block`, which must have room for its cells, unless the layout's filter leaves it out. False: the
-  // record does not hold all wanted values.
+  // record is damaged or does not hold all wanted values.
   bool Append(std::span<const uint8_t> record, int64_t rowid, RowBlock& block);
 
  private:
@@ -63,7 +63,7 @@ class RecordReader {
   struct Shape {  // of the records with one header
     Header header{};
     size_t header_bytes = 0;  // 0: not known yet
-    size_t value_bytes = 0;   // up to the last wanted one
+    size_t record_bytes = 0;
     std::vector<CellKind> kinds;
     std::vector<Integer> integers;
     std::vector<Constant> constants;

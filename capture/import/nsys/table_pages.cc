@@ -20,14 +20,6 @@ uint32_t BigEndian(const uint8_t* at, size_t bytes) {
   return value;
 }
 
-// Of a record's bytes, those that are stored in its leaf; the rest is in overflow pages.
-uint64_t LocalBytes(uint64_t record_bytes, uint64_t usable_bytes) {
-  if (record_bytes <= usable_bytes - 35) return record_bytes;
-  const uint64_t least = (usable_bytes - 12) * 32 / 255 - 23;
-  const uint64_t local = least + (record_bytes - least) % (usable_bytes - 4);
-  return local <= usable_bytes - 35 ? local : least;
-}
-
 }  // namespace
 
 TablePages::TablePages(sqlite3* connection, const TableLayout& layout) : layout_(layout), records_(layout) {
@@ -118,7 +110,8 @@ TablePages::Progress TablePages::ReadLeaf(const uint8_t* page, const RowidRange&
     const uint32_t cell = BigEndian(page + kLeafHeaderBytes + 2 * i, 2);
     uint64_t record_bytes = 0;
     uint64_t stored_rowid = 0;
-    const uint8_t* record = cell < cells_begin ? nullptr : ReadVarint(page + cell, end, record_bytes);
+    const bool is_inside = cell >= cells_begin && cell < usable_bytes_;
+    const uint8_t* record = is_inside ? ReadVarint(page + cell, end, record_bytes) : nullptr;
     if (record != nullptr) record = ReadVarint(record, end, stored_rowid);
     if (record == nullptr) return Progress::kUnreadable;
     const auto rowid = static_cast<int64_t>(stored_rowid);
@@ -126,8 +119,9 @@ TablePages::Progress TablePages::ReadLeaf(const uint8_t* page, const RowidRange&
     last_rowid_ = rowid;
     if (rowid < range.first) continue;
     if (rowid > range.last) return Progress::kEnd;
-    const uint64_t local_bytes = LocalBytes(record_bytes, usable_bytes_);
-    if (local_bytes > static_cast<uint64_t>(end - record) || !records_.Append({record, local_bytes}, rowid, block)) {
+    // Of a longer one the end is in overflow pages.
+    if (record_bytes > usable_bytes_ - 35 || record_bytes > static_cast<uint64_t>(end - record) ||
+        !records_.Append({record, record_bytes}, rowid, block)) {
       return Progress::kUnreadable;
     }
   }
