@@ -1,6 +1,6 @@
 #pragma once
 
-// Rows as SQLite stores them (https://www.sqlite.org/fileformat2.html#record_format).
+// Rows as SQLite stores them ("Record Format" in its "Database File Format").
 
 #include <array>
 #include <cstddef>

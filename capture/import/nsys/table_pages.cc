@@ -11,7 +11,7 @@ constexpr uint8_t kLeafPage = 13;
 constexpr size_t kInnerHeaderBytes = 12;
 constexpr size_t kLeafHeaderBytes = 8;
 constexpr size_t kMaxDepth = 20;  // SQLite's
-// The leaves of a table mostly follow one another.
+// The leaves of a table mostly follow one another. 256 KiB were no faster in order of time, and 8% slower by thread.
 constexpr uint32_t kWindowBytes = 64 << 10;
 
 uint32_t BigEndian(const uint8_t* at, size_t bytes) {

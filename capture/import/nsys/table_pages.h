@@ -1,7 +1,7 @@
 #pragma once
 
-// Rows of a table from the pages of the file itself (https://www.sqlite.org/fileformat2.html#b_tree_pages), which takes
-// a fraction of a statement's time. What is not plain is left to SQLite: damage, values that go on in overflow pages,
+// Rows of a table from the pages of the file itself ("B-tree Pages" in SQLite's "Database File Format"), which takes a
+// fraction of a statement's time. What is not plain is left to SQLite: damage, records that go on in overflow pages,
 // text that is not UTF-8.
 
 #include <sqlite3.h>
