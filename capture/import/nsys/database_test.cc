@@ -97,6 +97,14 @@ TEST_F(DatabaseTest, MergesSortedRuns) {
   EXPECT_EQ(Read(RowOrder::kByStartLongestFirst), Sorted(Read(RowOrder::kStorage), RowOrder::kByStartLongestFirst));
 }
 
+TEST_F(DatabaseTest, MergesRunsThatTakeTurns) {
+  // 40 of them, row by row; the last ones are the shortest.
+  WriteRows(30'000, "n % 750 * 40 + n / 750 % 7", "n / 750", "DELETE FROM t WHERE end > 30 AND start > 9000;");
+  const std::vector<Row> stored = Read(RowOrder::kStorage);
+  ASSERT_EQ(stored.size(), 25'276u);
+  EXPECT_EQ(Read(RowOrder::kByStart), Sorted(stored, RowOrder::kByStart));
+}
+
 TEST_F(DatabaseTest, SortsWhatHasNoRuns) {
   WriteRows(30'000, "n * 7919 % 30011");
   EXPECT_EQ(Read(RowOrder::kByStart), Sorted(Read(RowOrder::kStorage), RowOrder::kByStart));

@@ -13,7 +13,7 @@ constexpr int64_t kMinChunkRows = 1024;
 constexpr size_t kChunksAhead = 8;
 
 // True if the row at cell `a_cell` must come before that at `b_cell`. A start that is no integer comes first.
-bool Precedes(RowOrder order, const RowBlock& a, size_t a_cell, const RowBlock& b, size_t b_cell) {
+bool RowPrecedes(RowOrder order, const RowBlock& a, size_t a_cell, const RowBlock& b, size_t b_cell) {
   const auto value = [](const RowBlock& block, size_t cell) {
     return block.kinds[cell] == CellKind::kInteger ? block.cells[cell] : INT64_MIN;
   };
@@ -139,39 +139,45 @@ const RowBlock* TableScan::Front(Run& run) {
   return nullptr;
 }
 
+bool TableScan::Precedes(const Head& a, size_t a_row, const Head& b) const {
+  const size_t columns = plan_.column_count;
+  const size_t a_cell = a_row * columns;
+  const size_t b_cell = runs_[b.run].next_row * columns;
+  if (RowPrecedes(plan_.order, *a.block, a_cell, *b.block, b_cell)) return true;
+  return a.run < b.run && !RowPrecedes(plan_.order, *b.block, b_cell, *a.block, a_cell);
+}
+
+const RowBlock* TableScan::AddHead(size_t run) {
+  const Head head = {Front(runs_[run]), run};
+  if (head.block == nullptr) return nullptr;
+  const size_t row = runs_[run].next_row;
+  if (row == head.block->row_count) return head.block;
+  const auto place = std::partition_point(heads_.begin(), heads_.end(),
+                                          [&](const Head& other) { return !Precedes(head, row, other); });
+  heads_.insert(place, head);
+  return nullptr;
+}
+
 RowSpan TableScan::Next() {
-  struct Candidate {
-    const RowBlock* block = nullptr;
-    size_t run = 0;
-  };
-  const auto precedes = [&](const Candidate& a, size_t a_row, const Candidate& b) {
-    const size_t b_row = runs_[b.run].next_row;
-    const size_t columns = plan_.column_count;
-    if (Precedes(plan_.order, *a.block, a_row * columns, *b.block, b_row * columns)) return true;
-    return a.run < b.run && !Precedes(plan_.order, *b.block, b_row * columns, *a.block, a_row * columns);
-  };
-  Candidate first;
-  Candidate second;
-  for (size_t i = 0; i < runs_.size(); ++i) {
-    const Candidate candidate = {Front(runs_[i]), i};
-    if (candidate.block == nullptr) continue;
-    if (runs_[i].next_row == candidate.block->row_count) return {candidate.block, 0, 0};
-    if (first.block == nullptr || precedes(candidate, runs_[i].next_row, first)) {
-      second = std::exchange(first, candidate);
-    } else if (second.block == nullptr || precedes(candidate, runs_[i].next_row, second)) {
-      second = candidate;
-    }
+  const RowBlock* failed = nullptr;
+  if (heads_.empty()) {
+    for (size_t i = 0; i < runs_.size() && failed == nullptr; ++i) failed = AddHead(i);
+  } else {
+    const size_t run = heads_.front().run;
+    heads_.erase(heads_.begin());
+    failed = AddHead(run);
   }
-  if (first.block == nullptr) {
+  if (failed != nullptr) return {failed, 0, 0};
+  if (heads_.empty()) {
     end_.code = SQLITE_DONE;
     return {&end_, 0, 0};
   }
-  Run& run = runs_[first.run];
-  RowSpan span = {first.block, run.next_row, 1};
+  const Head& first = heads_.front();
   const size_t row_count = first.block->row_count;
-  if (second.block == nullptr) span.count = row_count - span.first;
-  while (span.first + span.count < row_count && precedes(first, span.first + span.count, second)) ++span.count;
-  run.next_row += span.count;
+  RowSpan span = {first.block, runs_[first.run].next_row, 1};
+  if (heads_.size() == 1) span.count = row_count - span.first;
+  while (span.first + span.count < row_count && Precedes(first, span.first + span.count, heads_[1])) ++span.count;
+  runs_[first.run].next_row += span.count;
   return span;
 }
 

@@ -60,6 +60,11 @@ class TableScan : public RowSource {
     size_t next_row = 0;                        // of the first chunk
   };
 
+  // A run by its next row.
+  struct Head {
+    const RowBlock* block = nullptr;
+    size_t run = 0;
+  };
   // What one thread decodes with.
   struct Decoder {
     SqliteStatement statement;
@@ -70,6 +75,10 @@ class TableScan : public RowSource {
   void Request(Run& run, std::unique_ptr<Chunk> chunk);
   // The block with the next row of `run`, or with the error before it; null at the run's end.
   const RowBlock* Front(Run& run);
+  // True if row `a_row` of `a` comes before the next one of `b`; rows that are equal come in the order of their runs.
+  bool Precedes(const Head& a, size_t a_row, const Head& b) const;
+  // Puts a run among `heads_` unless it is at its end. Returns the block if there is an error instead of its next row.
+  const RowBlock* AddHead(size_t run);
   void Decode(Decoder& decoder, Chunk& chunk) const;
   void Help(sqlite3* connection);
 
@@ -78,6 +87,7 @@ class TableScan : public RowSource {
   const std::shared_ptr<const Helpers> helpers_;
   const int64_t chunk_rows_;
   std::vector<Run> runs_;
+  std::vector<Head> heads_;  // by their next rows
   RowBlock end_;
 
   std::mutex mutex_;
