@@ -3,28 +3,37 @@
 #include <unistd.h>
 
 #include <cstdint>
-#include <cstdlib>
 #include <filesystem>
+#include <fstream>
 #include <string>
 
 #include "capture/import/nsys/nsys.h"
 
-extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
+namespace {
+
+void Import(const std::string& path, bool partial) {
   using namespace stallhound::capture;
-  // SQLite wants a path of the file system, which /proc/self/fd/N of a memory file leads to none of.
-  static std::string path = (std::filesystem::temp_directory_path() / "stallhound-fuzz-XXXXXX").string();
-  static const int fd = mkstemp(path.data());
-  static const int removing = atexit([] { unlink(path.c_str()); });
-  // The first byte chooses how the file is read.
-  if (removing != 0 || size < 2 || ftruncate(fd, 0) != 0) return 0;
-  if (pwrite(fd, data + 1, size - 1, 0) != static_cast<ssize_t>(size - 1)) return 0;
-  const absl::StatusOr<ImportSources> sources = OpenSources(path, {.partial = data[0] % 2 == 1});
-  if (!sources.ok()) return 0;
+  const absl::StatusOr<ImportSources> sources = OpenSources(path, {.partial = partial});
+  if (!sources.ok()) return;
   const auto capture = NsysImporter().open(sources->sources.front());
-  if (!capture.ok()) return 0;
+  if (!capture.ok()) return;
   CaptureVisitor visitor;
   (void)(*capture)->Read(AllTables(), visitor);
   ImportCounts counts;
   (*capture)->AddFacts(counts);
+}
+
+}  // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
+  if (size < 2) return 0;
+  // SQLite opens no memory file: the name that /proc/self/fd leads to is not in the file system.
+  static const std::filesystem::path path =
+      std::filesystem::temp_directory_path() / ("stallhound-fuzz-" + std::to_string(getpid()));
+  std::ofstream(path, std::ios::binary)
+      .write(reinterpret_cast<const char*>(data + 1), static_cast<std::streamsize>(size - 1));
+  // The first byte chooses how the file is read.
+  Import(path.string(), data[0] % 2 == 1);
+  std::filesystem::remove(path);
   return 0;
 }
