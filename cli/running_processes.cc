@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <utility>
 
 #include "base/file.h"
 
@@ -33,9 +34,13 @@ std::vector<pid_t> ProcessesWith(const std::string& variable, const std::string&
 
 std::vector<pid_t> ProcessesLeftWith(const std::string& variable, const std::string& value) {
   std::vector<pid_t> found = ProcessesWith(variable, value);
-  for (int round = 0; round < kPatienceRounds && !found.empty(); ++round) {
+  // A process that just becomes another program (exec) has no environment for a moment: seeing none once proves nothing.
+  bool is_none_left = false;
+  for (int round = 0; round < kPatienceRounds && !is_none_left; ++round) {
     usleep(kRoundUs);
-    found = ProcessesWith(variable, value);
+    std::vector<pid_t> still = ProcessesWith(variable, value);
+    is_none_left = found.empty() && still.empty();
+    found = std::move(still);
   }
   return found;
 }
