@@ -66,9 +66,9 @@ TEST_F(RecordedSuiteTest, AForgottenItemIsNamedWithCaseCountAndLine) {
 }
 
 TEST_F(RecordedSuiteTest, OneStatementAnswersTheCountsOfEachBenchmark) {
-  const SubprocessResult query =
-      Run({"query", "--format", "csv",
-           "SELECT benchmark, kernel_count, wait_count, host_to_device_bytes FROM v_benchmark_count WHERE is_last_run"});
+  const SubprocessResult query = Run(
+      {"query", "--format", "csv",
+       "SELECT benchmark, kernel_count, wait_count, host_to_device_bytes FROM v_benchmark_count WHERE is_last_run"});
   EXPECT_EQ(query.exit_code, 0) << query.err;
   EXPECT_THAT(query.out, HasSubstr(std::string(kChangedCase) + ",1,1,0\n"));
   EXPECT_THAT(query.out, HasSubstr("layer_norm/reference/fp32/200000x512/forward,10,0,0\n"));

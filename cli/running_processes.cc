@@ -34,7 +34,8 @@ std::vector<pid_t> ProcessesWith(const std::string& variable, const std::string&
 
 std::vector<pid_t> ProcessesLeftWith(const std::string& variable, const std::string& value) {
   std::vector<pid_t> found = ProcessesWith(variable, value);
-  // A process that just becomes another program (exec) has no environment for a moment: seeing none once proves nothing.
+  // A process that just becomes another program (exec) has no environment for a moment: seeing none once proves
+  // nothing.
   bool is_none_left = false;
   for (int round = 0; round < kPatienceRounds && !is_none_left; ++round) {
     usleep(kRoundUs);
