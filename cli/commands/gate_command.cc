@@ -9,6 +9,8 @@
 #include "cli/config/config.h"
 #include "cli/gate/gate_runs.h"
 #include "cli/history.h"
+#include "cli/home.h"
+#include "cli/nightly/kept_builds.h"
 #include "cli/report_format.h"
 
 namespace stallhound::cli {
@@ -21,6 +23,7 @@ and line. Times of stored runs alone make a case suspect, never a failure: `stal
 `stallhound nightly` measure both sides again, and what they said of the same two runs stands. A case
 that fails now is a regression. What was said is kept in the history.
 
+Where `stallhound nightly` kept the program and it is the same for both, other times are the machine's.
 A time whose noise would hide a slow-down of 10% beyond its budget is inconclusive, not a pass.
 
 Exit codes: 0 nothing regressed; 1 something did; 3 no run, no baseline or nothing in common; with
@@ -56,6 +59,7 @@ absl::StatusOr<int> RunGateCommand(const GateOptions& options, CommandContext& c
                                .baseline_uuid = baseline.uuid,
                                .config = config.gate,
                                .is_strict = options.strict,
+                               .is_same_program = AreOfOneBuild(HomeFolder(), run.uuid, baseline.uuid),
                                .report = options.report};
   return GateRuns(request, *history, context.console);
 }

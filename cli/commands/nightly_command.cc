@@ -16,9 +16,9 @@ namespace {
 constexpr char kDetails[] =
     R"help(Measures the suite that stallhound.toml describes, as `stallhound bench` does, and judges the run against
 the baseline, as `stallhound gate` does. Where a time has changed, both programs are measured again in
-turns, in fresh processes: only what that confirms is a regression. For that the measured program is
-kept in $STALLHOUND_HOME/builds; `stallhound prune` removes those that no baseline names. Without a
-baseline the run becomes it, unless a case failed.
+turns, in fresh processes: only what that confirms is a regression; if both are the same program, it is
+the machine's. For that the measured program is kept in $STALLHOUND_HOME/builds; `stallhound prune`
+removes those that no baseline names. Without a baseline the run becomes it, unless a case failed.
 
 The report (report.html, report.json, and gate.json unless it was the first run) goes to
 $STALLHOUND_HOME/nightly/TIME-RUN/; its path and the verdict are the last two lines. Suites have a

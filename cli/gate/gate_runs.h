@@ -22,6 +22,7 @@ struct GateRequest {
   GateConfig config;
   bool is_strict = false;
   bool are_interleaved = false;  // as of JudgeRequest
+  bool is_same_program = false;  // as of JudgeRequest
   ConfirmRounds confirm;         // as of JudgeRequest
   ReportOptions report;          // text, markdown, json or junit
 };

@@ -242,6 +242,13 @@ class Judge {
     Verdict verdict = TimeVerdictOf(time.verdict, time.rounds);
     verdict.suite = time.suite;
     verdict.metric = time.metric;
+    const bool is_open =
+        verdict.outcome == VerdictOutcome::kSuspect || verdict.outcome == VerdictOutcome::kInconclusive;
+    if (is_open && request_.is_same_program && !time.rounds.environment_differs) {
+      verdict.outcome = VerdictOutcome::kPass;
+      verdict.reason = fmt::format("{}: {}", kSameProgramReason, verdict.reason);
+      same_program_.push_back(verdict.benchmark);
+    }
     if (verdict.outcome == VerdictOutcome::kSuspect && !request_.confirm) {
       const StandingRule rule = {time.rounds.budget_ratio, request_.gate.q};
       if (const Verdict* known = FindStanding(verdict, request_.confirmed, rule)) {
@@ -285,6 +292,7 @@ class Judge {
     add("Not in the baseline, so not judged", new_);
     add("In the baseline but not in this run", missing_);
     add("Times as interleaved rounds of an earlier judgement of these two runs said", settled_);
+    add("Other times, or too noisy ones, of the same program, and so the machine's", same_program_);
     add("Counts were not recorded on either side", not_recorded_);
   }
 
@@ -315,6 +323,7 @@ class Judge {
   std::vector<std::string> new_;
   std::vector<std::string> missing_;
   std::vector<std::string> settled_;
+  std::vector<std::string> same_program_;
   std::vector<std::string> not_recorded_;
 };
 

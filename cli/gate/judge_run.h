@@ -27,6 +27,7 @@ struct JudgeRequest {
   const store::RunRecord* candidate = nullptr;
   GateConfig gate;
   bool are_interleaved = false;                              // the rounds of both were measured together
+  bool is_same_program = false;                              // one program measured both: no change of time is its
   ConfirmRounds confirm;                                     // empty: a change of time stays suspect, unless
   std::span<const store::Verdict> confirmed;                 // these settle it (confirmed_verdicts.h)
   std::span<const store::Acknowledgement> acknowledgements;  // those not in force at that instant are left out
@@ -46,12 +47,13 @@ struct JudgedRun {
   std::vector<std::string> notes;           // cases of one side only, differing environments, acknowledgements
 };
 
-inline constexpr int64_t kGateRuleVersion = 2;
+inline constexpr int64_t kGateRuleVersion = 3;
 
 // The metric of the verdict on a case that was not measured.
 inline constexpr char kOutcomeMetric[] = "outcome";
 
 inline constexpr char kAcknowledgedReason[] = "acknowledged";
+inline constexpr char kSameProgramReason[] = "same-program";
 
 // A reason is "code: sentence". Codes are those of analysis/gate, and of kOutcomeMetric:
 //   case-failed   failed now but not in the baseline, new cases too: regressed. Failed before as well: inconclusive
@@ -59,7 +61,8 @@ inline constexpr char kAcknowledgedReason[] = "acknowledged";
 //   case-missing  in the baseline only: inconclusive
 //   baseline-not-measured  failed or was skipped there, and is measured now: inconclusive
 // What the screen suspects has the verdict of `confirmed` that stands, if there is one; a note says so.
-// What was acknowledged passes with the code kAcknowledgedReason. The judgement's uuid follows from its content.
+// Times of one program in one environment pass, with the code kSameProgramReason where the screen suspects them or could
+// not tell: what differs is the machine. What was acknowledged passes with the code kAcknowledgedReason. The judgement's uuid follows from its content.
 // Errors: those of `confirm`; FailedPrecondition if the runs have no case in common, or none that gives a verdict;
 // InvalidArgument for a run that holds impossible values.
 absl::StatusOr<JudgedRun> JudgeRun(const JudgeRequest& request);

@@ -270,6 +270,21 @@ TEST(JudgeRunTest, ASlowerRunIsSuspectUntilItIsConfirmed) {
   EXPECT_EQ(Find(Judged(baseline, candidate, {.confirm = confirm(1)}), "gpu_time_ns").outcome, VerdictOutcome::kPass);
 }
 
+TEST(JudgeRunTest, OtherTimesOfTheSameProgramPassAndOtherCountsDoNot) {
+  BenchmarkResult slower = WithWait(41);
+  slower.points = {TimePoint(1.1)};
+  RunRecord candidate = RunOf("b", {slower});
+  JudgedRun judged = Judged(RunOf("a"), candidate, {.is_same_program = true});
+  EXPECT_EQ(Find(judged, "gpu_time_ns").outcome, VerdictOutcome::kPass);
+  EXPECT_EQ(Find(judged, "gpu_time_ns").reason, "same-program: stored-runs-only: 100 us -> 110 us");
+  EXPECT_EQ(Find(judged, "wait").outcome, VerdictOutcome::kRegressed);
+  EXPECT_THAT(judged.notes, Contains(HasSubstr("the same program, and so the machine's: " + std::string(kCase))));
+
+  candidate.info.hardware.power_limit_mw = 350'000;
+  judged = Judged(RunOf("a"), candidate, {.is_same_program = true});
+  EXPECT_EQ(Find(judged, "gpu_time_ns").outcome, VerdictOutcome::kInconclusive) << "another environment";
+}
+
 TEST(JudgeRunTest, WhatInterleavedRoundsHaveSaidOfTheTwoRunsStands) {
   BenchmarkResult slower = Case();
   slower.points = {TimePoint(1.1)};

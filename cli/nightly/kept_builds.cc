@@ -101,6 +101,13 @@ absl::StatusOr<std::optional<KeptBuild>> FindBuildOfRun(const std::string& home,
   return std::optional<KeptBuild>();
 }
 
+bool AreOfOneBuild(const std::string& home, std::string_view run_uuid, std::string_view other_uuid) {
+  const absl::StatusOr<std::optional<KeptBuild>> build = FindBuildOfRun(home, run_uuid);
+  if (!build.ok() || !build->has_value()) return false;
+  const std::vector<std::string>& runs = (*build)->run_uuids;
+  return std::find(runs.begin(), runs.end(), other_uuid) != runs.end();
+}
+
 absl::Status RemoveBuild(const KeptBuild& build) {
   for (const std::string& path : {build.binary, RunsPath(build.folder), build.folder}) {
     if (std::remove(path.c_str()) != 0 && errno != ENOENT) {

@@ -36,6 +36,9 @@ std::vector<KeptBuild> ListBuilds(const std::string& home);
 // The program that measured the run; nullopt if it is not kept. Errors: DataLoss if the file is not what it was.
 absl::StatusOr<std::optional<KeptBuild>> FindBuildOfRun(const std::string& home, std::string_view run_uuid);
 
+// Whether one program is known to have measured both runs.
+bool AreOfOneBuild(const std::string& home, std::string_view run_uuid, std::string_view other_uuid);
+
 // Removes the two files and their folder. Errors: what removing gives; a folder that holds more stays.
 absl::Status RemoveBuild(const KeptBuild& build);
 

@@ -44,6 +44,9 @@ TEST_F(KeptBuildsTest, KeepsAProgramOnceWithAllItsRuns) {
   EXPECT_EQ((*FindBuildOfRun(home_, "run-2"))->folder, first->folder);
   EXPECT_EQ(*ReadFile((*FindBuildOfRun(home_, "run-3"))->binary), "another");
   EXPECT_FALSE(FindBuildOfRun(home_, "run-4")->has_value());
+  EXPECT_TRUE(AreOfOneBuild(home_, "run-1", "run-2"));
+  EXPECT_FALSE(AreOfOneBuild(home_, "run-1", "run-3"));
+  EXPECT_FALSE(AreOfOneBuild(home_, "run-4", "run-4"));
 }
 
 TEST_F(KeptBuildsTest, AProgramThatWasChangedIsNotTheOneThatWasKept) {

@@ -124,8 +124,10 @@ class Nightly {
     gate.is_strict = request_.is_strict;
     std::vector<std::string> notes;
     absl::Status confirmed;
-    if (const std::optional<KeptBuild> kept = BuildToConfirmWith(baseline_uuid, notes)) {
-      gate.confirm = [&, kept](std::span<const std::string> benchmarks, int64_t rounds_a_side) {
+    const std::optional<KeptBuild> kept = BuildOfBaseline(baseline_uuid, notes);
+    gate.is_same_program = kept && kept->folder == build_.folder;
+    if (kept && !gate.is_same_program) {
+      gate.confirm = [&](std::span<const std::string> benchmarks, int64_t rounds_a_side) {
         auto rounds = measure_.interleaved(MeasureOf(*kept), MeasureOf(build_), benchmarks, rounds_a_side, console_);
         confirmed = rounds.status();
         return rounds;
@@ -152,15 +154,13 @@ class Nightly {
   }
 
   // nullopt: there is nothing to confirm with; a note says why.
-  std::optional<KeptBuild> BuildToConfirmWith(const std::string& baseline_uuid, std::vector<std::string>& notes) const {
+  std::optional<KeptBuild> BuildOfBaseline(const std::string& baseline_uuid, std::vector<std::string>& notes) const {
     absl::StatusOr<std::optional<KeptBuild>> kept = FindBuildOfRun(home_, baseline_uuid);
     std::string why;
     if (!kept.ok()) {
       why = std::string(kept.status().message());
     } else if (!kept->has_value()) {
       why = fmt::format("the baseline's program is not kept in {}/builds", home_);
-    } else if ((*kept)->folder == build_.folder) {
-      why = "both runs were measured with the same program, so that none is the code's";
     } else {
       return *std::move(kept);
     }
