@@ -61,10 +61,10 @@ inline constexpr char kSameProgramReason[] = "same-program";
 //   case-missing  in the baseline only: inconclusive
 //   baseline-not-measured  failed or was skipped there, and is measured now: inconclusive
 // What the screen suspects has the verdict of `confirmed` that stands, if there is one; a note says so.
-// Times of one program in one environment pass, with the code kSameProgramReason where the screen suspects them or could
-// not tell: what differs is the machine. What was acknowledged passes with the code kAcknowledgedReason. The judgement's uuid follows from its content.
-// Errors: those of `confirm`; FailedPrecondition if the runs have no case in common, or none that gives a verdict;
-// InvalidArgument for a run that holds impossible values.
+// Times of one program in one environment pass, with the code kSameProgramReason where the screen suspects them or
+// could not tell: what differs is the machine. What was acknowledged passes with the code kAcknowledgedReason. The
+// judgement's uuid follows from its content. Errors: those of `confirm`; FailedPrecondition if the runs have no case in
+// common, or none that gives a verdict; InvalidArgument for a run that holds impossible values.
 absl::StatusOr<JudgedRun> JudgeRun(const JudgeRequest& request);
 
 }  // namespace stallhound::cli
