@@ -43,7 +43,7 @@ TEST(BenchmarkResultsTest, StatisticsAreThoseOfTheRounds) {
 
 TEST(BenchmarkResultsTest, WhatOneRoundCannotTellIsUnknown) {
   const std::vector<BenchOutput> rounds = {Round(100)};
-  const store::Point& point = BenchmarkResults("suite", rounds)[0].points[0];
+  const store::Point point = BenchmarkResults("suite", rounds)[0].points[0];
   EXPECT_EQ(point.standard_deviation, std::nullopt);
   EXPECT_EQ(point.interval_low, std::nullopt);
 }

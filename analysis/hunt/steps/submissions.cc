@@ -7,7 +7,6 @@
 #include <algorithm>
 #include <cstdlib>
 #include <optional>
-#include <tuple>
 
 #include "base/status_macros.h"
 
@@ -115,7 +114,7 @@ class SubmissionVisitor : public capture::CaptureVisitor {
   Submissions Finish() {
     for (auto& [id, process] : result_.processes) {
       std::sort(process.sequence.begin(), process.sequence.end(), [](const PlacedToken& a, const PlacedToken& b) {
-        return std::tuple<int64_t, uint32_t>(a.time_ns, a.token) < std::tuple<int64_t, uint32_t>(b.time_ns, b.token);
+        return a.time_ns != b.time_ns ? a.time_ns < b.time_ns : a.token < b.token;
       });
     }
     return std::move(result_);
