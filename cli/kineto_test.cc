@@ -18,7 +18,6 @@ namespace {
 
 using stallhound::testing::DataPath;
 using stallhound::testing::RunSubprocess;
-using stallhound::testing::SubprocessOptions;
 using stallhound::testing::SubprocessResult;
 using ::testing::HasSubstr;
 
@@ -28,9 +27,7 @@ constexpr char kEvent[] = R"({{"ph":"X","cat":"{}","name":"{}","pid":{},"tid":{}
 class KinetoTest : public ::testing::Test {
  protected:
   void SetUp() override {
-    SubprocessOptions unpack;
-    unpack.argv = {"zstd", "-dqf", DataPath("examples/recorded/nvtx-operators.spool.zst"), "-o", spool_};
-    ASSERT_EQ(RunSubprocess(unpack).exit_code, 0);
+    ASSERT_TRUE(stallhound::testing::Unpack(DataPath("examples/recorded/nvtx-operators.spool.zst"), spool_));
   }
   // A launch, a wait for it, and a launch 1 ms after the first kernel's end. Times are us since the recording began.
   std::string Trace(int pid) {

@@ -18,7 +18,6 @@ namespace {
 
 using stallhound::testing::DataPath;
 using stallhound::testing::RunSubprocess;
-using stallhound::testing::SubprocessOptions;
 using stallhound::testing::SubprocessResult;
 using ::testing::AllOf;
 using ::testing::ContainsRegex;
@@ -35,9 +34,7 @@ class RecordedSuiteTest : public ::testing::Test {
 
   std::string Unpack(const std::string& name, const std::string& path) {
     std::filesystem::create_directories(home_);
-    SubprocessOptions options;
-    options.argv = {"zstd", "-dqf", DataPath("cli/testdata/suite/" + name), "-o", path};
-    EXPECT_EQ(RunSubprocess(options).exit_code, 0) << name;
+    EXPECT_TRUE(stallhound::testing::Unpack(DataPath("cli/testdata/suite/" + name), path)) << name;
     return path;
   }
 

@@ -18,7 +18,6 @@ namespace {
 using stallhound::testing::DataPath;
 using stallhound::testing::MatchesGolden;
 using stallhound::testing::RunSubprocess;
-using stallhound::testing::SubprocessOptions;
 using stallhound::testing::SubprocessResult;
 using ::testing::ContainsRegex;
 using ::testing::HasSubstr;
@@ -44,20 +43,15 @@ class RecordedTest : public ::testing::TestWithParam<Recording> {
       const std::string folder = folder_.File("spools");
       std::filesystem::create_directory(folder);
       for (const auto& entry : std::filesystem::directory_iterator(packed)) {
-        Unpack(entry.path(), folder + "/" + entry.path().stem().string());
+        EXPECT_TRUE(stallhound::testing::Unpack(entry.path(), folder + "/" + entry.path().stem().string()))
+            << entry.path();
       }
       return folder;
     }
     if (!packed.ends_with(".zst")) return packed;
     const std::string path = folder_.File("recording.spool");
-    Unpack(packed, path);
+    EXPECT_TRUE(stallhound::testing::Unpack(packed, path)) << packed;
     return path;
-  }
-
-  static void Unpack(const std::string& packed, const std::string& path) {
-    SubprocessOptions options;
-    options.argv = {"zstd", "-dqf", packed, "-o", path};
-    EXPECT_EQ(RunSubprocess(options).exit_code, 0) << packed;
   }
 
   void ExpectGolden(std::vector<std::string> arguments, const std::string& what) {

@@ -17,7 +17,6 @@ namespace {
 
 using stallhound::testing::DataPath;
 using stallhound::testing::RunSubprocess;
-using stallhound::testing::SubprocessOptions;
 using stallhound::testing::SubprocessResult;
 using ::testing::HasSubstr;
 using Arguments = std::vector<std::string>;
@@ -25,9 +24,7 @@ using Arguments = std::vector<std::string>;
 class StepsTest : public ::testing::Test {
  protected:
   void SetUp() override {
-    SubprocessOptions unpack;
-    unpack.argv = {"zstd", "-dqf", DataPath("examples/recorded/libtorch.spool.zst"), "-o", spool_};
-    ASSERT_EQ(RunSubprocess(unpack).exit_code, 0);
+    ASSERT_TRUE(stallhound::testing::Unpack(DataPath("examples/recorded/libtorch.spool.zst"), spool_));
   }
   SubprocessResult Hunt(const Arguments& options) {
     Arguments arguments = {"hunt", "--format", "json", "--from", spool_};

@@ -129,4 +129,10 @@ SubprocessResult RunSubprocess(const SubprocessOptions& options) {
   return result;
 }
 
+bool Unpack(const std::string& packed, const std::string& path) {
+  SubprocessOptions options;
+  options.argv = {"zstd", "-dqf", packed, "-o", path};
+  return RunSubprocess(options).exit_code == 0;
+}
+
 }  // namespace stallhound::testing

@@ -34,4 +34,7 @@ struct SubprocessResult {
 
 SubprocessResult RunSubprocess(const SubprocessOptions& options);
 
+// Writes what `packed`, a .zst file, holds to `path`, with the system's zstd. Returns whether that worked.
+bool Unpack(const std::string& packed, const std::string& path);
+
 }  // namespace stallhound::testing

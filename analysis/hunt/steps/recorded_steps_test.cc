@@ -21,7 +21,7 @@ TEST_P(RecordedStepsTest, AreFoundWithoutTheirMarks) {
   const stallhound::testing::TempDir folder;
   const std::string path = folder.File("recording.spool");
   const std::string packed = DataPath(std::string("examples/recorded/") + GetParam() + ".spool.zst");
-  ASSERT_EQ(stallhound::testing::RunSubprocess({.argv = {"zstd", "-dqf", packed, "-o", path}}).exit_code, 0);
+  ASSERT_TRUE(stallhound::testing::Unpack(packed, path));
   const auto reader = capture::OpenSpools({path});
   ASSERT_TRUE(reader.ok()) << reader.status();
   const absl::StatusOr<HiddenSteps> steps = CompareHiddenSteps(**reader);
