@@ -10,6 +10,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <iostream>
 #include <span>
 #include <vector>
@@ -33,9 +34,8 @@ std::vector<Cases> SuitesOf(Cases cases) {
 }
 
 bool IsProven(const Confirmation& confirmation) {
-  const auto verdicts = ConfirmTimes(std::span(&confirmation, 1), {});
-  return verdicts.ok() &&
-         (verdicts->front().answer == Answer::kRegressed || verdicts->front().answer == Answer::kImproved);
+  const Answer answer = ConfirmTimes(std::span(&confirmation, 1), {}).value().front().answer;
+  return answer == Answer::kRegressed || answer == Answer::kImproved;
 }
 
 void PrintSteps(Cases cases, std::mt19937_64& random) {
@@ -46,8 +46,7 @@ void PrintSteps(Cases cases, std::mt19937_64& random) {
     int found = 0, proven = 0;
     for (const RecordedCase& one : cases) {
       const CaseRounds few = DealOut(one, kScreenRoundCount, 1, deal, random);
-      const auto screened = ScreenTimes(few, RoundSource::kInterleaved, 1);
-      found += screened.ok() && screened->answer == Answer::kSuspect;
+      found += ScreenTimes(few, RoundSource::kInterleaved, 1).value().answer == Answer::kSuspect;
       const CaseRounds many = DealOut(one, kLeastConfirmRoundCount, 1, deal, random);
       for (const Direction direction : {Direction::kSlower, Direction::kFaster}) proven += IsProven({many, direction});
     }
@@ -113,6 +112,14 @@ int main() {
     std::cerr << "cannot evaluate the gate: standard input has no line with an id and "
               << 2 * gate::kLeastConfirmRoundCount << " times\n";
     return 3;
+  }
+  for (const gate::RecordedCase& one : cases) {
+    for (const double time : one.times) {
+      if (std::isfinite(time) && time > 0) continue;
+      std::cerr << "cannot evaluate the gate: '" << one.id << "' has a time of " << time
+                << "; times must be finite and above 0\n";
+      return 3;
+    }
   }
   std::mt19937_64 random(2026);
   const auto suites = gate::SuitesOf(cases);
