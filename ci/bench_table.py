@@ -14,6 +14,7 @@ import sys
 import readme_table
 
 COLUMNS = ("shape", "dtype", "pass", "reference, us", "optimized, us", "in a graph, us", "speed-up", "share of the copy")
+PAIR = ("reference", "optimized")  # what further variants stand beside, in a column each
 SUFFIX = "/iterations:1/manual_time"
 NS_PER_UNIT = {"ns": 1, "us": 1e3, "ms": 1e6, "s": 1e9}
 UNKNOWN = "-"
@@ -39,14 +40,21 @@ def cases_of(result, layer):
     return cases
 
 
-def cells_of(case, variants):
+def further_variants(cases):
+    """In the order of the run."""
+    return [name for name in dict.fromkeys(name for variants in cases.values() for name in variants) if name not in PAIR]
+
+
+def cells_of(case, variants, further):
     reference, optimized = variants.get("reference"), variants.get("optimized")
     reference_ns, optimized_ns = time_ns(reference), time_ns(optimized)
     known = optimized if optimized_ns is not None else {}
     ratio = known.get("copy_ratio")
     speedup = UNKNOWN if None in (reference_ns, optimized_ns) else f"{reference_ns / optimized_ns:.2f}"
     copy_share = UNKNOWN if ratio is None else f"{100 / ratio:.0f}%"
-    return [*case, microseconds(reference_ns), microseconds(optimized_ns), microseconds(known.get("graph_ns")), speedup, copy_share]
+    others = [microseconds(time_ns(variants.get(name))) for name in further]
+    pair = [microseconds(ns) for ns in (reference_ns, optimized_ns, known.get("graph_ns"))]
+    return [*case, *pair, speedup, copy_share, *others]
 
 
 def table(result, layer, commit):
@@ -56,9 +64,11 @@ def table(result, layer, commit):
     cases = cases_of(result, layer)
     if not cases:
         raise ValueError(f"no case of {layer} is in it")
-    rows = [cells_of(case, variants) for case, variants in cases.items()]
+    further = further_variants(cases)
+    rows = [cells_of(case, variants, further) for case, variants in cases.items()]
     source = readme_table.source(context["device_name"], [f"LibTorch {context['torch_version']}"], context["date"], commit)
-    return f"{readme_table.table(COLUMNS, rows)}\n\n{source}"
+    columns = [*COLUMNS, *(f"{name}, us" for name in further)]
+    return f"{readme_table.table(columns, rows)}\n\n{source}"
 
 
 def head_commit(root):

@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
-"""score_twins.py record FOLDER SPOOLS [RUNS] | score FOLDER SPOOLS: is what a hunt calls recoverable what a fixed twin saves?
+"""score_twins.py record FOLDER SPOOLS [PROCESSES] | score FOLDER SPOOLS: is what a hunt calls recoverable what a fixed twin saves?
 
 FOLDER is a corpus folder as score_syncs.py reads it: scripts, and expected.json, whose entries name a `fixed_twin`.
 
-record   runs both of each pair RUNS times (3), by turns, under the recorder into SPOOLS/NAME.RUN/. Needs torch and a GPU for
-         each of the JOBS (1) scripts that run at once: two that share one wait for each other. RECORDER names the library.
-score    compares the medians of their steps, anywhere; STALLHOUND names the program. Recoverable is what the waits cost; a
+record   runs both of each pair TURNS times by turns, each in a process of its own, PROCESSES times (3), under the recorder
+         into SPOOLS/NAME.PROCESS/. A machine's speed drifts by more than a wait costs; turns a few ms apart share it. Needs
+         torch and a GPU for each of the JOBS (1) pairs that run at once. RECORDER names the library.
+score    compares the medians of their turns, anywhere; STALLHOUND names the program. Recoverable is what the waits cost; a
          twin also leaves out the work that fed the removed read-back, and with it the host time that led to that work
          (printed apart, and which work it is). Right: the two add up to what the twin saves, within 15% of it or 50 us a
          step, whichever is more. Scored are twins without a kernel that the script lacks, whose kernels take at most 5 us a
@@ -13,6 +14,7 @@ score    compares the medians of their steps, anywhere; STALLHOUND names the pro
 """
 
 import ctypes
+import gc
 import json
 import os
 import runpy
@@ -26,15 +28,17 @@ from concurrent.futures import ThreadPoolExecutor
 TOLERANCE_RATIO, TOLERANCE_NS = 0.15, 50_000
 MOST_LONGER_NS = 5_000  # a step
 NEEDED_RATIO = 0.8
+TURNS = 10
 
-# From the start of the range to the end of all that was submitted in it.
+# Of each turn: from the start of the range to the end of all that was submitted in it.
 TIME_SQL = """WITH m AS (SELECT start_ns s, end_ns e FROM v_range WHERE name = 'measured')
-SELECT max(m.e, coalesce(max(k.end_ns), 0)) - m.s AS total_ns FROM m LEFT JOIN kernel k ON k.launch_start_ns BETWEEN m.s AND m.e"""
-# Work by name, and the host time that led to it: from the end of the thread's call before to the end of the call that
-# submitted it; of a copy, which may wait, to the beginning of its call.
+SELECT max(m.e, coalesce(max(k.end_ns), 0)) - m.s AS total_ns FROM m LEFT JOIN kernel k ON k.launch_start_ns BETWEEN m.s AND m.e
+GROUP BY m.s ORDER BY m.s"""
+# Of all turns: work by name, and the host time that led to it: from the end of the thread's call before to the end of the
+# call that submitted it; of a copy, which may wait, to the beginning of its call.
 WORK_SQL = """WITH m AS (SELECT start_ns s, end_ns e FROM v_range WHERE name = 'measured'),
 calls AS (SELECT process_id, correlation_id, start_ns, end_ns,
-  start_ns - lag(end_ns, 1, start_ns) OVER (PARTITION BY process_id, thread_id ORDER BY start_ns) AS lead_ns
+  start_ns - lag(end_ns, 1, start_ns) OVER (PARTITION BY process_id, thread_id, m.s ORDER BY start_ns) AS lead_ns
   FROM host_call, m WHERE is_nested = 0 AND start_ns BETWEEN m.s AND m.e),
 work AS (SELECT s.name, k.process_id, k.correlation_id, k.end_ns - k.start_ns AS gpu_ns, 1 AS is_kernel
   FROM kernel k JOIN v_kernel_shape s USING (kernel_shape_id)
@@ -51,29 +55,71 @@ def _query(capture, sql):
     return json.loads(done.stdout)
 
 
-def _record(script, folder, gpu):
-    """The process is forked, so that torch is imported once for all."""
-    os.makedirs(folder)
+def _fork(function, *args):
+    """A process that only calls this. It is forked, so that torch is imported once for all."""
     pid = os.fork()
     if pid == 0:
-        os.environ.update(
-            CUDA_INJECTION64_PATH=os.environ["RECORDER"],
-            NVTX_INJECTION64_PATH=os.environ["RECORDER"],
-            STALLHOUND_SPOOL_DIR=folder,
-            CUDA_VISIBLE_DEVICES=str(gpu),
-        )
-        with open(os.path.join(folder, "log"), "wb") as log:
-            os.dup2(log.fileno(), 1)
-            os.dup2(log.fileno(), 2)
-        sys.argv = [script]
         code = 0
         try:
-            runpy.run_path(script, run_name="__main__")
+            function(*args)
         except BaseException:  # whatever it is, the parent's clean-up must not run here
             traceback.print_exc()
             code = 1
         ctypes.CDLL(None).exit(code)  # so that the recorder's exit handler does
     return pid
+
+
+class Script:
+    """A script in a process of its own, which runs it once in each of its turns."""
+
+    def __init__(self, path, folder, gpu):
+        self._path, self._folder = path, folder
+        os.makedirs(folder)
+        (child_reads, self._ask), (self._answer, child_writes) = os.pipe(), os.pipe()
+        self._pid = _fork(self._serve, child_reads, child_writes, gpu)
+        os.close(child_reads), os.close(child_writes)
+
+    def _serve(self, asked, answer, gpu):
+        os.close(self._ask), os.close(self._answer)
+        os.environ.update(
+            CUDA_INJECTION64_PATH=os.environ["RECORDER"],
+            NVTX_INJECTION64_PATH=os.environ["RECORDER"],
+            STALLHOUND_SPOOL_DIR=self._folder,
+            CUDA_VISIBLE_DEVICES=str(gpu),
+        )
+        with open(os.path.join(self._folder, "log"), "wb") as log:
+            os.dup2(log.fileno(), 1)
+            os.dup2(log.fileno(), 2)
+        sys.argv = [self._path]
+        while os.read(asked, 1):
+            runpy.run_path(self._path, run_name="__main__")
+            gc.collect()
+            os.write(answer, b".")
+
+    def take_turn(self):
+        """False where the script failed."""
+        try:
+            os.write(self._ask, b".")
+        except BrokenPipeError:
+            return False
+        return bool(os.read(self._answer, 1))
+
+    def end(self):
+        os.close(self._ask)
+        _, status = os.waitpid(self._pid, 0)
+        os.close(self._answer)
+        if status != 0:
+            print(f"{os.path.basename(self._path)}: ended with {os.waitstatus_to_exitcode(status)}", flush=True)
+
+
+def _record_pairs(corpus, spools, tasks, gpu):
+    for pair, process in tasks:
+        scripts = [Script(os.path.join(corpus, name), os.path.join(spools, f"{name}.{process}"), gpu) for name in pair]
+        for _ in range(TURNS):
+            if not all([script.take_turn() for script in scripts]):
+                break
+        for script in reversed(scripts):  # the second has the first's pipe too, so that closing it ends nothing before
+            script.end()
 
 
 def _analyse(folder):
@@ -89,11 +135,9 @@ def _hunt(folder, home):
     capture = done.stderr.split("capture: ", 1)[1].splitlines()[0]
     with open(report, encoding="utf-8") as file:
         hunt = json.load(file)
-    return {
-        "total_ns": _query(capture, TIME_SQL)[0]["total_ns"],
-        "work": {row.pop("name"): row for row in _query(capture, WORK_SQL)},
-        "recoverable_ns": hunt["recoverable_all_ns"] or 0,
-    }
+    turns = [row["total_ns"] for row in _query(capture, TIME_SQL)]
+    work = {row.pop("name"): row for row in _query(capture, WORK_SQL)}
+    return {"turns_ns": turns, "work": work, "recoverable_ns": hunt["recoverable_all_ns"] or 0}
 
 
 def more_work(run, other):
@@ -113,22 +157,24 @@ def kernel_ns(run):
 
 def compare(runs, fixed_runs, steps):
     run, fixed = runs[0], fixed_runs[0]
+    steps_of_run = steps * len(run["turns_ns"])
     new, gone = more_work(fixed, run), more_work(run, fixed)
-    saved = (statistics.median(r["total_ns"] for r in runs) - statistics.median(r["total_ns"] for r in fixed_runs)) / steps
-    left_out = statistics.median(host_ns(r, more_work(r, fixed)) for r in runs) / steps
+    turns = [turn for r, f in zip(runs, fixed_runs) for turn in zip(r["turns_ns"], f["turns_ns"])]
+    saved = statistics.median(run_ns - fixed_ns for run_ns, fixed_ns in turns) / steps
+    left_out = statistics.median(host_ns(r, more_work(r, f)) for r, f in zip(runs, fixed_runs)) / steps_of_run
     # What all waits of the script cost, but for those that the twin keeps.
-    recoverable = statistics.median(r["recoverable_ns"] - f["recoverable_ns"] for r, f in zip(runs, fixed_runs)) / steps
-    longer_ns = (kernel_ns(fixed) - kernel_ns(run)) / steps
+    recoverable = statistics.median(r["recoverable_ns"] - f["recoverable_ns"] for r, f in zip(runs, fixed_runs)) / steps_of_run
+    longer_ns = (kernel_ns(fixed) - kernel_ns(run)) / steps_of_run
     has_new_kernel = any(fixed["work"][name]["is_kernel"] for name in new)
     return {
-        "step_ns": statistics.median(r["total_ns"] for r in runs) / steps,
+        "step_ns": statistics.median(run_ns for run_ns, _ in turns) / steps,
         "saved_ns": saved,
         "left_out_ns": left_out,
         "recoverable_ns": recoverable,
         "is_right": abs(recoverable - (saved - left_out)) <= max(TOLERANCE_RATIO * abs(saved), TOLERANCE_NS),
         "is_scored": not has_new_kernel and longer_ns <= MOST_LONGER_NS,
-        "new": {name: count / steps for name, count in new.items()},
-        "gone": {name: count / steps for name, count in gone.items()},
+        "new": {name: count / steps_of_run for name, count in new.items()},
+        "gone": {name: count / steps_of_run for name, count in gone.items()},
     }
 
 
@@ -143,22 +189,14 @@ def _pairs(corpus):
     return pairs, expected["steps"]
 
 
-def record(corpus, spools, runs=3):
+def record(corpus, spools, processes=3):
     import torch  # noqa: F401  # once, before the forks; it does not touch CUDA
 
     pairs, _ = _pairs(corpus)
-    queue = [(name, run) for run in range(runs) for pair in pairs for name in pair]
-    running, free_gpus = {}, list(range(int(os.environ.get("JOBS", "1"))))
-    while queue or running:
-        while queue and free_gpus:
-            name, run = queue.pop(0)
-            gpu = free_gpus.pop()
-            running[_record(os.path.join(corpus, name), os.path.join(spools, f"{name}.{run}"), gpu)] = (name, gpu)
-        pid, status = os.wait()
-        name, gpu = running.pop(pid)
-        free_gpus.append(gpu)
-        if status != 0:
-            print(f"{name}: ended with {os.waitstatus_to_exitcode(status)}")
+    tasks = [(pair, process) for process in range(processes) for pair in pairs]
+    jobs = int(os.environ.get("JOBS", "1"))
+    for pid in [_fork(_record_pairs, corpus, spools, tasks[gpu::jobs], gpu) for gpu in range(jobs)]:
+        os.waitpid(pid, 0)
     return 0
 
 
@@ -177,8 +215,8 @@ def score(corpus, spools):
     for name, fixed in pairs:
         with ThreadPoolExecutor(max_workers=os.cpu_count()) as analyses:
             runs, fixed_runs = (list(analyses.map(_analyse, _recordings(spools, each))) for each in (name, fixed))
-        if not runs or not fixed_runs:
-            print(f"{name}: no recording")
+        if not runs or not fixed_runs or any(len(run["turns_ns"]) != TURNS for run in runs + fixed_runs):
+            print(f"{name}: not scored: not all of its recordings are there and have {TURNS} turns")
             continue
         row = {"name": name, **compare(runs, fixed_runs, steps)}
         rows.append(row)

@@ -1,6 +1,8 @@
 """What score_twins.py concludes from recordings of pairs."""
 
+import contextlib
 import importlib.util
+import io
 import os
 import tempfile
 import unittest
@@ -19,7 +21,7 @@ def work(count, gpu_ns=1000, host_ns=0, is_kernel=1):
 
 def recording(step_us, recoverable_us=0, **rows):
     return {
-        "total_ns": step_us * 1000 * STEPS,
+        "turns_ns": [step_us * 1000 * STEPS],
         "work": rows or {"gemm": work(STEPS)},
         "recoverable_ns": recoverable_us * 1000 * STEPS,
     }
@@ -35,6 +37,13 @@ class ScoreTwinsTest(unittest.TestCase):
         self.assertFalse(self.compare(recording(1000, 424), recording(500))["is_right"])
         self.assertTrue(self.compare(recording(1000, 150), recording(900))["is_right"])  # 50 us
         self.assertFalse(self.compare(recording(1000, 151), recording(900))["is_right"])
+
+    def test_turns_share_the_speed_of_the_machine(self):
+        run, fixed = recording(0, 3 * 500), recording(0)
+        run["turns_ns"] = [us * 1000 * STEPS for us in (1000, 9000, 3000)]
+        fixed["turns_ns"] = [us * 1000 * STEPS for us in (500, 3000, 2500)]
+        row = self.compare(run, fixed)
+        self.assertEqual((row["step_ns"], row["saved_ns"], row["recoverable_ns"]), (3_000_000, 500_000, 500_000))
 
     def test_waits_that_the_twin_keeps_do_not_count(self):
         row = self.compare(recording(1000, 500), recording(700, 200))
@@ -58,6 +67,41 @@ class ScoreTwinsTest(unittest.TestCase):
         self.assertEqual(row["new"], {"nonzero": 2})
         pinned = recording(700, nonzero=work(STEPS), copy=work(STEPS, is_kernel=0))
         self.assertTrue(self.compare(run, pinned)["is_scored"])
+
+    def record(self, folder, script, twin):
+        os.environ["RECORDER"] = "recorder.so"
+        for name, text in (("a.py", script), ("a_fixed.py", twin)):
+            with open(os.path.join(folder, name), "w", encoding="utf-8") as file:
+                file.write(text)
+        printed = io.StringIO()
+        with contextlib.redirect_stdout(printed):
+            score_twins._record_pairs(folder, os.path.join(folder, "spools"), [(("a.py", "a_fixed.py"), 7)], 3)
+        logs = {}
+        for name in ("a.py", "a_fixed.py"):
+            with open(os.path.join(folder, "spools", f"{name}.7", "log"), encoding="utf-8") as file:
+                logs[name] = file.read()
+        return printed.getvalue(), logs
+
+    def test_scripts_take_turns_in_a_process_each(self):
+        note = """import os
+with open(os.path.join(os.path.dirname(__file__), "turns"), "a") as file:
+    print(os.path.basename(__file__), os.getpid(), file=file)
+os.write(1, f"{os.environ['CUDA_INJECTION64_PATH']} {os.environ['CUDA_VISIBLE_DEVICES']}\\n".encode())
+"""
+        with tempfile.TemporaryDirectory() as folder:
+            printed, logs = self.record(folder, note, note)
+            with open(os.path.join(folder, "turns"), encoding="utf-8") as file:
+                turns = [line.split() for line in file]
+        self.assertEqual([name for name, _ in turns], ["a.py", "a_fixed.py"] * score_twins.TURNS)
+        self.assertEqual(len({pid for _, pid in turns} | {str(os.getpid())}), 3)
+        self.assertEqual(printed, "")
+        self.assertEqual(logs["a_fixed.py"], "recorder.so 3\n" * score_twins.TURNS)
+
+    def test_a_script_that_fails_is_named(self):
+        with tempfile.TemporaryDirectory() as folder:
+            printed, logs = self.record(folder, "pass", "raise ValueError('no GPU')")
+        self.assertEqual(printed, "a_fixed.py: ended with 1\n")
+        self.assertIn("ValueError: no GPU", logs["a_fixed.py"])
 
     def test_recordings_belong_to_whole_names(self):
         with tempfile.TemporaryDirectory() as spools:
