@@ -42,7 +42,7 @@ find .bundle/tests .bundle/bench -type f -exec zstd -q --rm {} +
 cp stallhound.toml .bundle/
 cp examples/examples.txt examples/python/*.py .bundle/examples/
 cp dist/*.whl .bundle/
-cp -r ci/device/run.sh ci/device/describe.py ci/device/steps ci/score_syncs.sh ci/score_syncs.py ci/score_twins.py .bundle/
+cp -r ci/device/run.sh ci/device/describe.py ci/device/turns.py ci/device/steps ci/score_syncs.sh ci/score_syncs.py ci/score_twins.py .bundle/
 mkdir .bundle/tools && cp -L "$(command -v zstd)" .bundle/tools/ # Ubuntu has the libraries, not always the program
 git describe --always --dirty --exclude '*' >.bundle/commit || rm .bundle/commit # no repository: the commit is unknown
 chmod -R u+w .bundle

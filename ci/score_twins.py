@@ -25,6 +25,10 @@ import tempfile
 import traceback
 from concurrent.futures import ThreadPoolExecutor
 
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "device"))  # in a bundle all lie together
+
+import turns
+
 TOLERANCE_RATIO, TOLERANCE_NS = 0.15, 50_000
 MOST_LONGER_NS = 5_000  # a step
 NEEDED_RATIO = 0.8
@@ -69,45 +73,41 @@ def _fork(function, *args):
     return pid
 
 
+def _serve(path, folder, gpu):
+    os.environ.update(
+        CUDA_INJECTION64_PATH=os.environ["RECORDER"],
+        NVTX_INJECTION64_PATH=os.environ["RECORDER"],
+        STALLHOUND_SPOOL_DIR=folder,
+        CUDA_VISIBLE_DEVICES=str(gpu),
+    )
+    with open(os.path.join(folder, "log"), "wb") as log:
+        os.dup2(log.fileno(), 1)
+        os.dup2(log.fileno(), 2)
+    sys.argv = [path]
+
+    def turn():
+        runpy.run_path(path, run_name="__main__")
+        gc.collect()
+        return "done"
+
+    turns.serve(folder, turn)
+
+
 class Script:
     """A script in a process of its own, which runs it once in each of its turns."""
 
     def __init__(self, path, folder, gpu):
-        self._path, self._folder = path, folder
+        self._path = path
         os.makedirs(folder)
-        (child_reads, self._ask), (self._answer, child_writes) = os.pipe(), os.pipe()
-        self._pid = _fork(self._serve, child_reads, child_writes, gpu)
-        os.close(child_reads), os.close(child_writes)
-
-    def _serve(self, asked, answer, gpu):
-        os.close(self._ask), os.close(self._answer)
-        os.environ.update(
-            CUDA_INJECTION64_PATH=os.environ["RECORDER"],
-            NVTX_INJECTION64_PATH=os.environ["RECORDER"],
-            STALLHOUND_SPOOL_DIR=self._folder,
-            CUDA_VISIBLE_DEVICES=str(gpu),
-        )
-        with open(os.path.join(self._folder, "log"), "wb") as log:
-            os.dup2(log.fileno(), 1)
-            os.dup2(log.fileno(), 2)
-        sys.argv = [self._path]
-        while os.read(asked, 1):
-            runpy.run_path(self._path, run_name="__main__")
-            gc.collect()
-            os.write(answer, b".")
+        self._turns = turns.Turns(folder)
+        self._pid = _fork(_serve, path, folder, gpu)
 
     def take_turn(self):
         """False where the script failed."""
-        try:
-            os.write(self._ask, b".")
-        except BrokenPipeError:
-            return False
-        return bool(os.read(self._answer, 1))
+        return self._turns.take(self._pid) is not None
 
     def end(self):
-        os.close(self._ask)
-        _, status = os.waitpid(self._pid, 0)
-        os.close(self._answer)
+        _, status = self._turns.end(lambda: os.waitpid(self._pid, 0))
         if status != 0:
             print(f"{os.path.basename(self._path)}: ended with {os.waitstatus_to_exitcode(status)}", flush=True)
 
@@ -118,7 +118,7 @@ def _record_pairs(corpus, spools, tasks, gpu):
         for _ in range(TURNS):
             if not all([script.take_turn() for script in scripts]):
                 break
-        for script in reversed(scripts):  # the second has the first's pipe too, so that closing it ends nothing before
+        for script in scripts:
             script.end()
 
 
@@ -135,9 +135,9 @@ def _hunt(folder, home):
     capture = done.stderr.split("capture: ", 1)[1].splitlines()[0]
     with open(report, encoding="utf-8") as file:
         hunt = json.load(file)
-    turns = [row["total_ns"] for row in _query(capture, TIME_SQL)]
+    turns_ns = [row["total_ns"] for row in _query(capture, TIME_SQL)]
     work = {row.pop("name"): row for row in _query(capture, WORK_SQL)}
-    return {"turns_ns": turns, "work": work, "recoverable_ns": hunt["recoverable_all_ns"] or 0}
+    return {"turns_ns": turns_ns, "work": work, "recoverable_ns": hunt["recoverable_all_ns"] or 0}
 
 
 def more_work(run, other):
@@ -159,15 +159,15 @@ def compare(runs, fixed_runs, steps):
     run, fixed = runs[0], fixed_runs[0]
     steps_of_run = steps * len(run["turns_ns"])
     new, gone = more_work(fixed, run), more_work(run, fixed)
-    turns = [turn for r, f in zip(runs, fixed_runs) for turn in zip(r["turns_ns"], f["turns_ns"])]
-    saved = statistics.median(run_ns - fixed_ns for run_ns, fixed_ns in turns) / steps
+    both_ns = [turn for r, f in zip(runs, fixed_runs) for turn in zip(r["turns_ns"], f["turns_ns"])]
+    saved = statistics.median(run_ns - fixed_ns for run_ns, fixed_ns in both_ns) / steps
     left_out = statistics.median(host_ns(r, more_work(r, f)) for r, f in zip(runs, fixed_runs)) / steps_of_run
     # What all waits of the script cost, but for those that the twin keeps.
     recoverable = statistics.median(r["recoverable_ns"] - f["recoverable_ns"] for r, f in zip(runs, fixed_runs)) / steps_of_run
     longer_ns = (kernel_ns(fixed) - kernel_ns(run)) / steps_of_run
     has_new_kernel = any(fixed["work"][name]["is_kernel"] for name in new)
     return {
-        "step_ns": statistics.median(run_ns for run_ns, _ in turns) / steps,
+        "step_ns": statistics.median(run_ns for run_ns, _ in both_ns) / steps,
         "saved_ns": saved,
         "left_out_ns": left_out,
         "recoverable_ns": recoverable,

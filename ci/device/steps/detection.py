@@ -1,9 +1,11 @@
-"""What a hunt costs a Faster R-CNN training step, beside other tools: detection.py [ROUNDS]
+"""What a hunt costs a Faster R-CNN training step, beside other tools: detection.py [TURNS]
 
-Bare, light, default, torch.profiler and Nsight Systems (where nsys is found) by turns, a fresh process each; the median of
-its steps, then of the processes. Also: has every wait of a recording a place? $OUT/detection.json.
+Bare, light, default, torch.profiler and Nsight Systems (where nsys is found), a process each, train by turns. A turn's time is
+the median of its steps; what counts is the median over all turns of its ratio to the bare process' turn. Also: has every
+wait of a recording a place? $OUT/detection.json.
 """
 
+import contextlib
 import glob
 import json
 import os
@@ -15,14 +17,19 @@ import sys
 import tempfile
 import time
 
-WARMUP, STEPS = 8, 40
+sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+
+import turns
+
+WARMUP, STEPS, TURNS = 8, 10, 12
+END_LIMIT_S = 60
 LIMITS = {"light": 1.03, "default": 1.15}
 OTHER_TOOLS = ("torch.profiler", "nsys")
 OTHER_TOOLS_LIMIT = 1  # step time in default over the one under another tool: below it
 PLACELESS_LIMIT = 0  # waits of a recording with neither a Python line nor a native symbol
 
 
-def train(profiler):
+def training_step():
     import torch
     import torchvision
 
@@ -40,26 +47,34 @@ def train(profiler):
         loss.backward()
         optimizer.step()
 
-    def timed_steps():
-        times = []
-        for _ in range(STEPS):
-            torch.cuda.synchronize()
-            start = time.perf_counter_ns()
-            step()
-            torch.cuda.synchronize()
-            times.append(time.perf_counter_ns() - start)
-        return times
+    return step
 
+
+def turn_of(step):
+    """A turn: the median time of its steps, in ns."""
+    import torch
+
+    times = []
+    torch.cuda.nvtx.range_push("measured")
+    for _ in range(STEPS):
+        torch.cuda.synchronize()
+        start = time.perf_counter_ns()
+        step()
+        torch.cuda.synchronize()
+        times.append(time.perf_counter_ns() - start)
+    torch.cuda.nvtx.range_pop()
+    return int(statistics.median(times))
+
+
+def train(mode, folder):
+    import torch
+
+    step = training_step()
     for _ in range(WARMUP):
         step()
-    torch.cuda.nvtx.range_push("measured")
-    if profiler:
-        with torch.profiler.profile(activities=[torch.profiler.ProfilerActivity.CPU, torch.profiler.ProfilerActivity.CUDA]):
-            times = timed_steps()
-    else:
-        times = timed_steps()
-    torch.cuda.nvtx.range_pop()
-    print(json.dumps({"step_ns": statistics.median(times)}), flush=True)
+    activities = [torch.profiler.ProfilerActivity.CPU, torch.profiler.ProfilerActivity.CUDA]
+    with torch.profiler.profile(activities=activities) if mode == "torch.profiler" else contextlib.nullcontext():
+        turns.serve(folder, lambda: turn_of(step))
 
 
 def nsys_program():
@@ -68,7 +83,7 @@ def nsys_program():
 
 
 def command_of(mode, folder):
-    program = [sys.executable, os.path.abspath(__file__), "train", str(int(mode == "torch.profiler"))]
+    program = [sys.executable, os.path.abspath(__file__), "train", mode, folder]
     if mode in LIMITS:
         report = os.path.join(folder, "hunt.json")
         hunt = [os.environ["STALLHOUND"], "hunt", "--range", "measured", "--mode", mode]
@@ -78,37 +93,66 @@ def command_of(mode, folder):
     return program
 
 
-def waits_without_a_line(report):
+def places_of_waits(report, steps):
     with open(report, encoding="utf-8") as file:
         sites = [site for site in json.load(file)["sites"] if site["kind"] == "wait"]
     placeless = [site for site in sites if not (site["innermost_user"] or site["native_symbol"])]
     return {
-        "waits_per_step": sum(site["count"] for site in sites) / STEPS,
-        "with_a_python_line": sum(site["count"] for site in sites if site["innermost_user"]) / STEPS,
-        "without_any_place": sum(site["count"] for site in placeless) / STEPS,
+        "waits_per_step": sum(site["count"] for site in sites) / steps,
+        "with_a_python_line": sum(site["count"] for site in sites if site["innermost_user"]) / steps,
+        "without_any_place": sum(site["count"] for site in placeless) / steps,
     }
 
 
-def run(command, environment, limit_s):
-    """What it printed, even if it had to be stopped: nsys may not come to an end after its program did."""
-    child = subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True)
-    try:
-        return child.communicate(timeout=limit_s)
-    except subprocess.TimeoutExpired:
-        os.killpg(child.pid, signal.SIGKILL)
-        return child.communicate()
+class Program:
+    """The training under a tool, in a process of its own."""
+
+    def __init__(self, mode, folder):
+        self.folder = os.path.join(folder, mode)
+        os.mkdir(self.folder)
+        self._turns = turns.Turns(self.folder)
+        self.log = os.path.join(self.folder, "log")
+        environment = dict(os.environ, STALLHOUND_HOME=os.path.join(self.folder, "home"))
+        with open(self.log, "wb") as log:
+            command = command_of(mode, self.folder)
+            self._child = subprocess.Popen(command, env=environment, stdout=log, stderr=log, start_new_session=True)
+
+    def step_ns(self):
+        """Of one turn; None where it failed."""
+        answer = self._turns.take(self._child.pid)
+        return None if answer is None else int(answer)
+
+    def _wait(self):
+        """Stops what does not end: nsys may not, after its program did."""
+        try:
+            self._child.wait(timeout=END_LIMIT_S)
+        except subprocess.TimeoutExpired:
+            os.killpg(self._child.pid, signal.SIGKILL)
+            self._child.wait()
+
+    def end(self):
+        self._turns.end(self._wait)
 
 
-def measure(mode):
-    with tempfile.TemporaryDirectory() as folder:
-        environment = dict(os.environ, STALLHOUND_HOME=os.path.join(folder, "home"))
-        out, err = run(command_of(mode, folder), environment, 45)
-        lines = [line for line in out.splitlines() if line.startswith("{")]
-        if not lines:
-            print(f"{mode}: no result: {err[-1000:]}")
-            return None, None
-        report = os.path.join(folder, "hunt.json")
-        return json.loads(lines[-1])["step_ns"], waits_without_a_line(report) if os.path.exists(report) else None
+def take_turns(programs, count):
+    """{mode: times of its turns, in ns}; a program that failed has none from then on. Of a first turn, in which programs
+    start, nothing is kept."""
+    times = {mode: [] for mode in programs}
+    for number in range(count + 1):
+        for mode in programs if number % 2 == 0 else reversed(programs):
+            step_ns = programs[mode].step_ns() if len(times[mode]) >= number - 1 else None
+            if step_ns is None:
+                continue
+            print(f"{number:2} {mode:15} {step_ns / 1e6:7.2f} ms", flush=True)
+            if number > 0:
+                times[mode].append(step_ns)
+    return times
+
+
+def ratios_to_bare(times):
+    """Of modes that have a time; what drifts with the machine is in both of a turn."""
+    ratios = {mode: [ns / bare for ns, bare in zip(each, times["bare"])] for mode, each in times.items()}
+    return {mode: statistics.median(each) for mode, each in ratios.items() if each}
 
 
 def over_other_tool(ratios, tool):
@@ -116,19 +160,22 @@ def over_other_tool(ratios, tool):
     return ratios["default"] / ratios[tool] if {"default", tool} <= ratios.keys() else None
 
 
-def main(rounds):
+def main(count):
     modes = ["bare", "light", "default", "torch.profiler"] + (["nsys"] if nsys_program() else [])
-    times, places = {mode: [] for mode in modes}, {}
-    for number in range(rounds):
-        for mode in modes if number % 2 == 0 else reversed(modes):
-            step_ns, found = measure(mode)
-            if step_ns is not None:
-                times[mode].append(step_ns)
-                print(f"{mode:15} {step_ns / 1e6:7.2f} ms", flush=True)
-            if found:
-                places[mode] = found
-    medians = {mode: statistics.median(found) for mode, found in times.items() if found}
-    ratios = {mode: median / medians["bare"] for mode, median in medians.items()}
+    places = {}
+    with tempfile.TemporaryDirectory() as folder:
+        programs = {mode: Program(mode, folder) for mode in modes}
+        times = take_turns(programs, count)
+        for mode, program in programs.items():
+            program.end()
+            if len(times[mode]) < count:
+                with open(program.log, encoding="utf-8", errors="replace") as log:
+                    print(f"{mode}: failed after {len(times[mode])} turns: {log.read()[-1000:]}")
+                continue
+            report = os.path.join(program.folder, "hunt.json")
+            if os.path.exists(report):
+                places[mode] = places_of_waits(report, (count + 1) * STEPS)
+    ratios = ratios_to_bare(times)
     with open(os.path.join(os.environ["OUT"], "detection.json"), "w", encoding="utf-8") as file:
         json.dump({"step_ns": times, "ratios": ratios, "places": places}, file, indent=1)
     print(json.dumps(places))
@@ -136,11 +183,12 @@ def main(rounds):
     slower = [mode for mode, limit in LIMITS.items() if mode not in ratios or ratios[mode] > limit]
     others = [tool for tool in OTHER_TOOLS if (over_other_tool(ratios, tool) or 0) >= OTHER_TOOLS_LIMIT]
     placeless = [mode for mode, found in places.items() if found["without_any_place"] > PLACELESS_LIMIT]
-    return 1 if slower or others or placeless else 0
+    failed = [mode for mode, each in times.items() if len(each) < count]
+    return 1 if slower or others or placeless or failed else 0
 
 
 if __name__ == "__main__":
     if sys.argv[1:2] == ["train"]:
-        train(sys.argv[2] == "1")
+        train(*sys.argv[2:])
     else:
-        sys.exit(main(int(sys.argv[1]) if len(sys.argv) > 1 else 3))
+        sys.exit(main(int(sys.argv[1]) if len(sys.argv) > 1 else TURNS))
