@@ -203,7 +203,7 @@ void CountSites(const std::vector<SyncPoint>& points, const MeasuredSpans& measu
     if (!index || !IsSyncPoint(point.kind)) continue;
     CountsSpan& span = report.spans[*index];
     if (span.counts.sync_points) ++(*span.counts.sync_points)[static_cast<size_t>(point.kind)];
-    const size_t site = builder.Add(point, std::nullopt);
+    const size_t site = builder.Add(point, PointCost());
     if (span.site_counts.size() <= site) {
       span.site_counts.resize(site + 1);
       span.site_events.resize(site + 1);

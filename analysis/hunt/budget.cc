@@ -176,7 +176,7 @@ class Judge {
   void JudgeRatio() {
     const HuntReport& hunt = *range_.hunt;
     if (!hunt.costs_complete || !hunt.counts_complete) {
-      finding_.reason = "data was lost: the costs may be wrong (see Losses)";
+      finding_.reason = "data was lost or not recorded: the costs may be wrong";
       return;
     }
     int64_t measured_ns = 0;

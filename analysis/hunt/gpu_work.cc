@@ -133,7 +133,7 @@ void GpuWork::PreparePoint(size_t index) {
     const auto event = event_of_sync_.find({point.process_id, point.correlation_id.value_or(0)});
     if (event != event_of_sync_.end()) record = LatestRecord({point.process_id, event->second}, point.call_start_ns);
     if (!record && point.event) record = {point.event->time_ns, point.event->context_id, point.event->stream_id};
-    if (!record || !record->stream_id) return;
+    if (!record || !record->stream_id) return unknown_waits_.push_back(index);
     until = {point.process_id, record->context_id ? record->context_id : point.context_id, record->stream_id,
              record->time_ns};
   }
@@ -199,12 +199,13 @@ std::vector<PointWork> GpuWork::Finish() {
   const std::vector<std::optional<int64_t>> awaited = wait_sets_.Finish(inputs_.points.size());
   std::vector<PointWork> work(inputs_.points.size());
   for (size_t i = 0; i < work.size(); ++i) {
-    work[i] = {awaited[i], feeds_.NextAfter(i)};
+    work[i] = {.awaited_end_ns = awaited[i], .next = feeds_.NextAfter(i)};
     // A copy is part of what its own call waits for, whenever the driver submitted it.
     for (const PointCopy& copy : inputs_.points[i].copies) {
       if (copy.is_known) work[i].awaited_end_ns = std::max(work[i].awaited_end_ns.value_or(INT64_MIN), copy.end_ns);
     }
   }
+  for (const size_t point : unknown_waits_) work[point].is_awaited_known = false;
   return work;
 }
 

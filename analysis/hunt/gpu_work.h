@@ -73,6 +73,7 @@ class DeviceWork {
 // What is found for one sync point.
 struct PointWork {
   std::optional<int64_t> awaited_end_ns;  // end of the last work of its wait set
+  bool is_awaited_known = true;           // false: it waits for an event, and where that was recorded is not recorded
   std::optional<NextWork> next;           // the thread's first submission after the return
 };
 
@@ -150,6 +151,7 @@ class GpuWork : public capture::CaptureVisitor {
   std::vector<std::pair<StreamMoment, uint64_t>> waits_for_event_;     // cudaStreamWaitEvent: event id
   std::map<uint32_t, Instants> instants_;                              // by process; addresses are kept
   WaitSets wait_sets_;
+  std::vector<size_t> unknown_waits_;  // points whose event's record is not known
   Feeds feeds_;
   Collectives collectives_;
   std::vector<std::vector<RankCollective>> matches_;

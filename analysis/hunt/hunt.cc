@@ -44,7 +44,7 @@ int64_t ToleranceOf(const std::vector<ProcessSummary>& processes) {
 
 struct Found {
   const std::vector<SyncPoint>& points;
-  const std::vector<std::optional<Stall>>& stalls;  // by point; empty: not recorded
+  const std::vector<PointCost>& costs;  // by point; empty: not recorded
   const MeasuredSpans& spans;
   const EnclosingRanges& ranges;
 };
@@ -84,15 +84,16 @@ bool IsLeftOut(const SyncPoint& point, const std::optional<Stall>& stall, HuntRe
 
 // Points inside the spans, as sites and totals by kind. Returns the site of each point, -1 for none.
 std::vector<int32_t> Gather(const Found& found, bool keep_waits, SiteBuilder& builder, HuntReport& report) {
-  const auto& [points, stalls, spans, ranges] = found;
+  const auto& [points, costs, spans, ranges] = found;
   std::vector<int32_t> site_of_point(points.size(), -1);
   report.totals.resize(kSiteKindCount);
   for (int kind = 0; kind < kSiteKindCount; ++kind) report.totals[kind].kind = static_cast<SiteKind>(kind);
   for (size_t i = 0; i < points.size(); ++i) {
     if (!spans.Find(points[i].process_id, points[i].start_ns)) continue;
-    const std::optional<Stall> stall = stalls.empty() ? std::nullopt : stalls[i];
+    const PointCost cost = costs.empty() ? PointCost() : costs[i];
+    const std::optional<Stall>& stall = cost.stall;
     if (IsLeftOut(points[i], stall, report)) continue;
-    const size_t site = builder.Add(points[i], stall, ranges.Of(i));
+    const size_t site = builder.Add(points[i], cost, ranges.Of(i));
     site_of_point[i] = static_cast<int32_t>(site);
     if (keep_waits) {
       report.waits.push_back({site, points[i].start_ns, points[i].end_ns,
@@ -102,12 +103,13 @@ std::vector<int32_t> Gather(const Found& found, bool keep_waits, SiteBuilder& bu
     KindTotal& total = report.totals[static_cast<size_t>(points[i].kind)];
     ++total.count;
     total.call_ns += points[i].end_ns - points[i].start_ns;
-    AddStall(total.cost, stall);
+    AddCost(total.cost, cost);
+    report.costs_complete = report.costs_complete && !cost.is_unknown;
     if (report.sync_point_count) *report.sync_point_count += IsSyncPoint(points[i].kind);
   }
   for (KindTotal& total : report.totals) {
     total.count_per_occurrence = static_cast<double>(total.count) / static_cast<double>(report.occurrence_count);
-    total.cost = stalls.empty() ? Cost() : CostOf(total.cost);
+    total.cost = costs.empty() ? Cost() : CostOf(total.cost);
   }
   if (!report.sync_point_count) report.totals.clear();
   return site_of_point;
@@ -132,7 +134,7 @@ void AddRecoverable(const ReplayModel& model, const std::vector<int32_t>& site_o
   }
   Recoverable recoverable = EstimateRecoverable(model, site_of_point, first_order_ns);
   for (size_t i = 0; i < report.sites.size(); ++i) {
-    report.sites[i].recoverable_ns = recoverable.sites[i].recoverable_ns;
+    if (report.sites[i].cost.stall_count) report.sites[i].recoverable_ns = recoverable.sites[i].recoverable_ns;
     report.sites[i].recoverable_is_first_order = recoverable.sites[i].is_first_order;
   }
   report.recoverable_all_ns = recoverable.all_ns;
@@ -181,13 +183,13 @@ std::string DeviceIdleNote(const DeviceIdle& idle) {
 }
 
 // Of the sites: idle that recording caused, and all that it took of the host.
-void AddRecorder(const OwnTime& own, const std::vector<std::optional<Stall>>& stalls,
-                 const std::vector<int32_t>& site_of_point, HuntReport& report) {
+void AddRecorder(const OwnTime& own, const std::vector<PointCost>& costs, const std::vector<int32_t>& site_of_point,
+                 HuntReport& report) {
   if (!own.is_known()) return;
   report.recorder.emplace();
   report.recorder->own_ns = own.total_ns();
-  for (size_t i = 0; i < stalls.size(); ++i) {
-    if (stalls[i] && site_of_point[i] >= 0) report.recorder->idle_ns += stalls[i]->own_ns;
+  for (size_t i = 0; i < costs.size(); ++i) {
+    if (costs[i].stall && site_of_point[i] >= 0) report.recorder->idle_ns += costs[i].stall->own_ns;
   }
 }
 
@@ -203,8 +205,8 @@ struct CostInputs {
 
 struct GpuSide {
   std::unique_ptr<GpuWork> gpu;
-  std::vector<PointWork> work;               // by point
-  std::vector<std::optional<Stall>> stalls;  // by point
+  std::vector<PointWork> work;   // by point
+  std::vector<PointCost> costs;  // by point
 };
 
 // Reads the GPU side, for `model` too: the stalls by point, and what the report says of them all.
@@ -223,7 +225,7 @@ absl::StatusOr<GpuSide> ReadCosts(capture::CaptureReader& reader, const CostInpu
       FindStalls({inputs.points, side.work, *side.gpu, inputs.occurrences, ToleranceOf(report.processes), inputs.own});
   report.return_limits = stalls.limits;
   report.device_idle = stalls.device_idle;
-  side.stalls = std::move(stalls.by_point);
+  side.costs = std::move(stalls.by_point);
   return side;
 }
 
@@ -308,20 +310,20 @@ absl::StatusOr<HuntReport> Hunt(capture::CaptureReader& reader, const HuntOption
   }
   SiteBuilder builder(directory, reader.strings());
   const std::vector<int32_t> site_of_point =
-      Gather({points, side.stalls, spans, ranges}, options.keep_waits, builder, report);
-  report.sites = builder.Finish(has_kernels && !side.stalls.empty(), report.occurrence_count);
+      Gather({points, side.costs, spans, ranges}, options.keep_waits, builder, report);
+  report.sites = builder.Finish(has_kernels && !side.costs.empty(), report.occurrence_count);
   report.notes = NotesOf(reader.info(), report.ranges);
   if (has_kernels && !points.empty()) {
     AddRecoverable(model.Finish(points, occurrences, ToleranceOf(report.processes)), site_of_point, report);
   }
   if (has_kernels) {
-    AddRankDelays({*side.gpu, points, side.work, side.stalls, site_of_point, directory, spans}, report);
+    AddRankDelays({*side.gpu, points, side.work, side.costs, site_of_point, directory, spans}, report);
   }
   SortSites(report);
   Explain(report.sites);
 
   AddLosses(directory.Losses(occurrences), report);
-  if (has_kernels) AddRecorder(own, side.stalls, site_of_point, report);
+  if (has_kernels) AddRecorder(own, side.costs, site_of_point, report);
   if (report.device_idle && report.device_idle->total_ns > 0) {
     report.notes.push_back(DeviceIdleNote(*report.device_idle));
   }

@@ -25,7 +25,7 @@ struct Delay {
 absl::flat_hash_map<uint32_t, std::vector<StallTime>> StallTimes(const RankDelayInputs& inputs) {
   absl::flat_hash_map<uint32_t, std::vector<StallTime>> times;
   for (size_t i = 0; i < inputs.points.size(); ++i) {
-    if (!inputs.stalls[i]) continue;
+    if (!inputs.costs[i].stall) continue;
     const SyncPoint& point = inputs.points[i];
     const int64_t end_ns = inputs.work[i].next ? inputs.work[i].next->start_ns : point.end_ns;
     for (const uint32_t device : inputs.gpu.DevicesOf(point)) {

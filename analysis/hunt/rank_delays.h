@@ -16,7 +16,7 @@ struct RankDelayInputs {
   const GpuWork& gpu;
   const std::vector<SyncPoint>& points;  // by start
   const std::vector<PointWork>& work;    // by point
-  const std::vector<std::optional<Stall>>& stalls;
+  const std::vector<PointCost>& costs;
   const std::vector<int32_t>& site_of_point;  // -1: none
   const Directory& directory;
   const MeasuredSpans& spans;

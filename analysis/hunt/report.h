@@ -87,6 +87,7 @@ struct Cost {
   std::optional<int64_t> idle_host_ns;
   std::optional<int64_t> idle_launch_ns;
   int64_t no_later_work_count = 0;  // stalls without an idle time: no GPU work followed
+  int64_t unknown_count = 0;        // points that may be more stalls: what they waited for is not recorded
 };
 
 // Points of a site that were made in one line of code, be it of a library.

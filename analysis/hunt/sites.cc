@@ -92,7 +92,9 @@ Place FindPlace(const std::vector<Frame>& stack) {
   return place;
 }
 
-void AddStall(Cost& cost, const std::optional<Stall>& stall) {
+void AddCost(Cost& cost, const PointCost& point) {
+  cost.unknown_count += point.is_unknown;
+  const std::optional<Stall>& stall = point.stall;
   if (!stall.has_value()) return;
   AddTo(cost.stall_count, 1);
   AddTo(cost.blocked_ns, stall->blocked_ns);
@@ -160,6 +162,7 @@ void SiteBuilder::AddLines(const Building& building, bool has_costs, Site& site)
     AddTo(line.cost.blocked_ns, cost->second.blocked_ns);
     AddTo(line.cost.idle_ns, cost->second.idle_ns);
     line.cost.no_later_work_count += cost->second.no_later_work_count;
+    line.cost.unknown_count += cost->second.unknown_count;
   }
   for (auto& [key, line] : lines) {
     if (has_costs) {
@@ -189,7 +192,7 @@ void SiteBuilder::AddEnclosing(const Enclosing& enclosing, std::optional<uint32_
   }
 }
 
-size_t SiteBuilder::Add(const SyncPoint& point, const std::optional<Stall>& stall, const Enclosing& enclosing) {
+size_t SiteBuilder::Add(const SyncPoint& point, const PointCost& cost, const Enclosing& enclosing) {
   const Place& place = PlaceOf(point.stack_id);
   // Without any place in code, the API names the site.
   const std::string api(point.api ? strings_.Get(*point.api) : "unknown call");
@@ -215,9 +218,9 @@ size_t SiteBuilder::Add(const SyncPoint& point, const std::optional<Stall>& stal
   AddEnclosing(enclosing, point.stack_id, building);
   if (point.stack_id) {
     ++building.stacks[*point.stack_id];
-    AddStall(building.stack_costs[*point.stack_id], stall);
+    AddCost(building.stack_costs[*point.stack_id], cost);
   }
-  AddStall(building.cost, stall);
+  AddCost(building.cost, cost);
   for (const PointCopy& copy : point.copies) {
     AddCopy(site.copies, copy);
     if (!copy.source_kind || !copy.target_kind) ++site.unknown_kind_copy_count;
@@ -249,6 +252,7 @@ std::vector<Site> SiteBuilder::Finish(bool has_costs, int64_t occurrence_count) 
 }
 
 Cost CostOf(Cost cost) {
+  if (cost.unknown_count > 0 && !cost.blocked_ns) return cost;
   const bool has_idle = cost.no_later_work_count == 0 || cost.idle_ns.has_value();
   cost.stall_count = cost.stall_count.value_or(0);
   cost.blocked_ns = cost.blocked_ns.value_or(0);

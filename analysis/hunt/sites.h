@@ -32,9 +32,8 @@ class SiteBuilder {
   SiteBuilder(const Directory& directory, const capture::StringTable& strings)
       : directory_(directory), strings_(strings) {}
 
-  // Adds a point; `stall` null if it did not block. Views in `enclosing` stay valid until Finish. Returns the index of
-  // its site.
-  size_t Add(const SyncPoint& point, const std::optional<Stall>& stall, const Enclosing& enclosing = {});
+  // Adds a point. Views in `enclosing` stay valid until Finish. Returns the index of its site.
+  size_t Add(const SyncPoint& point, const PointCost& cost, const Enclosing& enclosing = {});
   // All sites; `has_costs` false: stalls were not recorded. Divides counts by `occurrence_count`. Not sorted.
   std::vector<Site> Finish(bool has_costs, int64_t occurrence_count);
 
@@ -64,9 +63,9 @@ class SiteBuilder {
   std::vector<Building> sites_;
 };
 
-// Adds a stall's numbers; a null stall changes nothing.
-void AddStall(Cost& cost, const std::optional<Stall>& stall);
-// The sum as recorded: zero where no stall added to it, null where only stalls without later work did.
+void AddCost(Cost& cost, const PointCost& point);
+// The sum as recorded: zero where no stall added to it, null where only stalls without later work, or only points of
+// unknown cost did.
 Cost CostOf(Cost cost);
 // Adds a copy to its direction and kinds.
 void AddCopy(std::vector<CopySummary>& copies, const PointCopy& copy);

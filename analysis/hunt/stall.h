@@ -18,4 +18,10 @@ struct Stall {
   int64_t own_ns = 0;  // idle that recording caused, taken off the parts above
 };
 
+// What one sync point cost.
+struct PointCost {
+  std::optional<Stall> stall;  // null: it did not block, or
+  bool is_unknown = false;     // it may have: what it waited for is not recorded
+};
+
 }  // namespace stallhound::analysis

@@ -20,6 +20,10 @@ bool Blocked(const SyncPoint& point, int64_t awaited_end_ns, const ReturnLimits&
   return delay_ns >= -tolerance_ns && delay_ns <= limit_ns + tolerance_ns;
 }
 
+bool MayHaveBlocked(const SyncPoint& point, const PointWork& work) {
+  return !work.is_awaited_known && point.end_ns - point.start_ns >= kStallMinimumNs;
+}
+
 // A full queue holds the host up; it is a stall if meanwhile a device that the thread feeds ran dry, or the stream that
 // it feeds next.
 bool Starved(const StallInputs& inputs, size_t index) {
@@ -165,12 +169,13 @@ Stalls FindStalls(const StallInputs& inputs) {
                               ? Starved(inputs, i)
                               : end_ns && Blocked(inputs.points[i], *end_ns, stalls.limits, inputs.tolerance_ns);
     if (is_stall) order.push_back(i);
+    stalls.by_point[i].is_unknown = !is_stall && MayHaveBlocked(inputs.points[i], inputs.work[i]);
   }
   std::stable_sort(order.begin(), order.end(),
                    [&](size_t a, size_t b) { return BlockedUntil(inputs, a) < BlockedUntil(inputs, b); });
   Charger charger(inputs);
   for (const size_t index : order) {
-    Stall& stall = stalls.by_point[index].emplace();
+    Stall& stall = stalls.by_point[index].stall.emplace();
     stall.blocked_ns = BlockedUntil(inputs, index) - inputs.points[index].start_ns;
     charger.Charge(index, stall);
   }

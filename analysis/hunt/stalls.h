@@ -25,7 +25,7 @@ struct StallInputs {
 };
 
 struct Stalls {
-  std::vector<std::optional<Stall>> by_point;  // null: the point did not block
+  std::vector<PointCost> by_point;
   ReturnLimits limits;
   DeviceIdle device_idle;
 };

@@ -96,6 +96,28 @@ TEST(WaitSetsTest, EventSyncWaitsForWorkBeforeTheRecord) {
   }
 }
 
+TEST(WaitSetsTest, WhatAnEventWithoutARecordCostsIsUnknown) {
+  for (const int64_t end_us : {1014, 21}) {
+    HuntedProgram program;
+    program.LaunchUs(0, {.start_ns = 9, .end_ns = 1009});
+    program.CallUs({.api = "cudaEventSynchronize", .start_ns = 20, .end_ns = end_us, .event = 5});
+    program.LaunchUs(2000, {.start_ns = 2009, .end_ns = 2019});
+    const Cost cost = program.HuntUs();
+    if (end_us == 21) {  // too short to be a stall
+      EXPECT_EQ(cost.stall_count, 0);
+      EXPECT_EQ(cost.unknown_count, 0);
+      EXPECT_TRUE(program.report().costs_complete);
+      continue;
+    }
+    EXPECT_EQ(cost.stall_count, std::nullopt);
+    EXPECT_EQ(cost.blocked_ns, std::nullopt);
+    EXPECT_EQ(cost.idle_ns, std::nullopt);
+    EXPECT_EQ(cost.unknown_count, 1);
+    EXPECT_EQ(program.report().sites.at(0).recoverable_ns, std::nullopt);
+    EXPECT_FALSE(program.report().costs_complete);
+  }
+}
+
 // Stream 7 works; its event 5 holds stream 13 up, which holds 14 up by event 6; the host waits for stream 14's event 6
 // or for the stream itself.
 Cost AcrossStreams(std::string_view api, bool has_host_calls) {

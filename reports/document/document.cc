@@ -4,6 +4,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <numeric>
 
 #include "analysis/hunt/catalogue/catalogue.h"
 #include "base/display_text.h"
@@ -83,6 +84,11 @@ std::string Recoverable(const analysis::Site& site) {
   if (site.kind == analysis::SiteKind::kQueueFull) return "unknown";
   if (!site.recoverable_ns && site.cost.stall_count) return "no later work";
   return (site.recoverable_is_first_order ? "about " : "") + Duration(site.recoverable_ns);
+}
+
+int64_t UnknownCount(const analysis::HuntReport& report) {
+  return std::accumulate(report.totals.begin(), report.totals.end(), int64_t{0},
+                         [](int64_t count, const auto& total) { return count + total.cost.unknown_count; });
 }
 
 // Sites of a group, and what all sites save.
@@ -213,10 +219,9 @@ Section LinesSection(const analysis::HuntReport& report) {
                              {"GPU idle", kNumber}});
   for (const analysis::Site& site : report.sites) {
     if (!HasLinesBelow(site)) continue;
-    const bool has_costs = site.cost.stall_count.has_value();
     for (const analysis::SiteLine& line : site.lines) {
       const std::string place = FileLine(line.frame);
-      const std::string idle = has_costs && !line.idle_ns ? "no later work" : Duration(line.idle_ns);
+      const std::string idle = line.blocked_ns && !line.idle_ns ? "no later work" : Duration(line.idle_ns);
       section.table.rows.push_back({PlaceText(site), place.empty() ? line.frame.module.value_or(kNone) : place,
                                     line.frame.function.value_or(kNone), FormatCount(line.count),
                                     Duration(line.blocked_ns), idle});
@@ -395,7 +400,13 @@ Document HuntDocument(const analysis::HuntReport& report) {
   if (report.sync_point_count && !report.counts_complete) {
     document.summary.push_back("Data was lost: the counts are incomplete (see Losses).");
   }
-  if (!report.costs_complete) document.summary.push_back("Data was lost: the costs may be wrong (see Losses).");
+  if (std::any_of(report.losses.begin(), report.losses.end(), [](const auto& loss) { return loss.affects_costs; })) {
+    document.summary.push_back("Data was lost: the costs may be wrong (see Losses).");
+  }
+  if (const int64_t count = UnknownCount(report); count > 0) {
+    document.summary.push_back(fmt::format("{} for events whose record is not in the recording: what {} is unknown.",
+                                           Counted(count, "wait"), count == 1 ? "it costs" : "they cost"));
+  }
   for (std::string& sentence : RecoverableSentences(report)) document.summary.push_back(std::move(sentence));
   if (!report.rank_delays.empty()) document.summary.push_back(RankDelaySentence(report));
   if (report.recorder) document.summary.push_back(RecorderSentence(*report.recorder, report.occurrence_count));

@@ -78,6 +78,7 @@ void WriteCost(JsonWriter& json, const analysis::Cost& cost) {
   json.Field("idle_host_ns", cost.idle_host_ns);
   json.Field("idle_launch_ns", cost.idle_launch_ns);
   json.Field("no_later_work_count", cost.no_later_work_count);
+  json.Field("unknown_count", cost.unknown_count);
   json.EndObject();
 }
 
