@@ -72,7 +72,7 @@ ChunkHeader* ChunkPool::Pop(List& list) noexcept {
 TakeResult ChunkPool::NewChunk(ChunkKind kind, uint32_t units, uint32_t thread_index) noexcept {
   if (is_closed_) return {};
   const ReserveResult reserved = file_.Reserve(kHeaderBytes + (units_used_ + units) * kUnitBytes);
-  if (reserved == ReserveResult::kLimit) is_full_.store(true, std::memory_order_relaxed);
+  if (reserved == ReserveResult::kLimit && ring_ns_ == 0) is_full_.store(true, std::memory_order_relaxed);
   if (reserved != ReserveResult::kReserved) return {nullptr, reserved == ReserveResult::kDiskFull};
   ChunkHeader* chunk = At(units_used_);
   units_used_ += units;

@@ -454,6 +454,7 @@ TEST_F(WriterTest, RingAtItsSizeLimitOverwritesTheOldest) {
     HostCallRecord call = Call(i + 1);
     ASSERT_TRUE(writer.Append(call, call.end_ns));
   }
+  EXPECT_FALSE(writer.is_stopped());
   writer.Close();
   const Contents contents = ReadSpool(writer.path());
   EXPECT_EQ(LossCount(contents, LossCounter::kSpoolFull), 20000 - contents.calls.size());
