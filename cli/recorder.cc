@@ -21,10 +21,6 @@ absl::StatusOr<Recorder> PrepareRecorder(const std::string& home, const Recordin
     SH_ASSIGN_OR_RETURN(const std::string hook, FindOperatorsHook());
     AddOperatorsHook(hook, recorder.variables);
   }
-  if (options.operators) {
-    SH_ASSIGN_OR_RETURN(const std::string hook, FindOperatorsHook());
-    AddOperatorsHook(hook, recorder.variables);
-  }
   for (const std::string& warning : ResolveInjectionConflicts(options, recorder.variables)) console.Warn(warning);
   return recorder;
 }
