@@ -34,8 +34,12 @@ class StatusLine {
 
 // Warns unless a signal ended it: then nobody waits for counts.
 void RecordOrWarn(BenchSide& side, const std::string& name, Console& console) {
-  StatusLine(console).Show(name);
-  const absl::Status recorded = side.Record(name, console);
+  absl::Status recorded;
+  {
+    StatusLine line(console);
+    line.Show(name);
+    recorded = side.Record(name, console);
+  }
   if (recorded.ok() || InterruptSignal() != 0) return;
   console.Warn(fmt::format("counts are unknown in this run: {}", std::string(recorded.message())));
 }

@@ -111,6 +111,13 @@ class Nightly {
                       failed_count, run.benchmarks.size()),
           kExitData};
     }
+    if (run.info.hardware.gpu_name && run.info.captures.empty()) {
+      return Verdict{
+          fmt::format("none: there is no baseline '{}', and this run cannot become it: its recording pass failed, so "
+                      "its counts are unknown",
+                      name),
+          kExitData};
+    }
     SH_RETURN_IF_ERROR(history_->SetBaseline(
         {name, run.info.uuid, SystemClock().RealtimeNs(), "the first run of stallhound nightly"}));
     return Verdict{fmt::format("none: there was no baseline '{0}'; this run is now '{0}'", name), kExitFine};

@@ -147,6 +147,17 @@ TEST_F(NightlyTest, ARunWithAFailedCaseDoesNotBecomeTheBaseline) {
   EXPECT_EQ(BaselineUuid(), "");
 }
 
+TEST_F(NightlyTest, ARunOnAGpuWithoutCountsDoesNotBecomeTheBaseline) {
+  next_ = MakeRun(1, 1'000'000);
+  next_.info.hardware.gpu_name = "NVIDIA H200";
+  EXPECT_EQ(RunNext(), kExitData);
+  EXPECT_THAT(out_, HasSubstr("this run cannot become it: its recording pass failed, so its counts are unknown"));
+  EXPECT_EQ(BaselineUuid(), "");
+  next_.info.captures.push_back({"c", "c.stallhound", "0"});
+  next_.info.uuid = std::string(32, '2');
+  EXPECT_EQ(RunNext(), kExitFine);
+}
+
 TEST_F(NightlyTest, OtherTimesOfTheSameProgramAreTheMachines) {
   Run(1, 1'000'000);
   request_.is_strict = true;
