@@ -34,7 +34,9 @@ class CpuHarness : public Harness {
   kernels::Device device() const override { return kernels::Device::kCpu; }
   DeviceContext Context() const override { return {.name = "cpu"}; }
   // Half of the machine's memory: the rest is for those beside us.
-  int64_t AvailableBytes() const override { return sysconf(_SC_PHYS_PAGES) / 2 * sysconf(_SC_PAGESIZE); }
+  absl::StatusOr<int64_t> AvailableBytes() const override {
+    return sysconf(_SC_PHYS_PAGES) / 2 * sysconf(_SC_PAGESIZE);
+  }
   absl::StatusOr<CaseSampler> MakeSampler(Launch launch, std::optional<int64_t>) override {
     return CaseSampler{.sampler = std::make_unique<CpuSampler>(std::move(launch)),
                        .copy_problem = "the copy is measured on CUDA only"};

@@ -67,14 +67,17 @@ class CudaHarness : public Harness {
     return context;
   }
 
-  int64_t AvailableBytes() const override {
+  absl::StatusOr<int64_t> AvailableBytes() const override {
     size_t free_bytes = 0;
     size_t total_bytes = 0;
-    if (cudaMemGetInfo(&free_bytes, &total_bytes) != cudaSuccess) return 0;
+    SH_RETURN_IF_ERROR(CudaStatus(cudaMemGetInfo(&free_bytes, &total_bytes), "ask for the device's free memory"));
     return static_cast<int64_t>(kAvailableShare * static_cast<double>(free_bytes));
   }
 
-  void ReleaseMemory() override { c10::cuda::CUDACachingAllocator::emptyCache(); }
+  absl::Status ReleaseMemory() override {
+    return kernels::GuardTorch("release LibTorch's device memory",
+                               [] { c10::cuda::CUDACachingAllocator::emptyCache(); });
+  }
 
   absl::Status Synchronize() override {
     return CudaStatus(cudaStreamSynchronize(environment_.stream), "wait for the device");
