@@ -53,7 +53,7 @@ class SessionTest : public testing::Test {
     StartWith(mode, recording);
   }
   void StartWith(Mode mode = Mode::kDefault, bool recording = true) {
-    WriterOptions options;
+    WriterOptions options = options_;
     options.directory = folder_.c_str();
     options.mode = mode;
     options.now_ns = TestNowNs;
@@ -85,6 +85,7 @@ class SessionTest : public testing::Test {
   }
 
   std::string folder_;
+  WriterOptions options_;
   AllocateFunction allocate_ = nullptr;
   std::unique_ptr<FakeCupti> fake_;
   std::unique_ptr<SpoolWriter> writer_;
@@ -186,6 +187,21 @@ TEST_P(EveryVersion, ClockAndBuffersComeBeforeAnyKind) {
   EXPECT_EQ(std::count(log.begin(), log.end(), "register-timestamp"), 1);
   EXPECT_NE(at("launch-attributes 0"), log.end());
   EXPECT_EQ(at("all-sync-records 0") != log.end(), GetParam() >= 26);
+}
+
+TEST_F(SessionTest, AtItsSizeLimitARingGoesOnAndASpoolStops) {
+  for (const int64_t ring_ns : {int64_t{0}, int64_t{1} << 60}) {
+    options_.ring_ns = ring_ns;
+    options_.max_bytes = capture::spool::kHeaderBytes + 8 * capture::spool::kUnitBytes;
+    Start(130001);
+    const bool is_ring = ring_ns != 0;
+    for (uint32_t i = 1; i <= 20000; ++i) Sync(i);
+    session_->Tick();
+    EXPECT_EQ(writer_->is_stopped(), !is_ring);
+    EXPECT_EQ(fake_->IsEnabled(CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL), is_ring);
+    EXPECT_GT(Loss(LossCounter::kSpoolFull), 0u);
+    session_.reset();
+  }
 }
 
 TEST_F(SessionTest, OldCuptiHasHostCallsOnly) {

@@ -91,6 +91,24 @@ int64_t UnknownCount(const analysis::HuntReport& report) {
                          [](int64_t count, const auto& total) { return count + total.cost.unknown_count; });
 }
 
+// What the numbers leave out.
+void AddUnknowns(const analysis::HuntReport& report, std::vector<std::string>& summary) {
+  if (report.unknown_kind_copy_count > 0) {
+    summary.push_back(fmt::format("{} asynchronous copies of unknown memory kind are not counted.",
+                                  FormatCount(report.unknown_kind_copy_count)));
+  }
+  if (report.sync_point_count && !report.counts_complete) {
+    summary.push_back("Data was lost: the counts are incomplete (see Losses).");
+  }
+  if (std::any_of(report.losses.begin(), report.losses.end(), [](const auto& loss) { return loss.affects_costs; })) {
+    summary.push_back("Data was lost: the costs may be wrong (see Losses).");
+  }
+  if (const int64_t count = UnknownCount(report); count > 0) {
+    summary.push_back(fmt::format("{} for events whose record is not in the recording: what {} is unknown.",
+                                  Counted(count, "wait"), count == 1 ? "it costs" : "they cost"));
+  }
+}
+
 // Sites of a group, and what all sites save.
 std::vector<std::string> RecoverableSentences(const analysis::HuntReport& report) {
   std::vector<std::string> sentences;
@@ -393,20 +411,7 @@ Document HuntDocument(const analysis::HuntReport& report) {
   }
   AddSteps(report.steps, document);
   if (report.budget) document.summary.push_back(BudgetSentence(*report.budget));
-  if (report.unknown_kind_copy_count > 0) {
-    document.summary.push_back(fmt::format("{} asynchronous copies of unknown memory kind are not counted.",
-                                           FormatCount(report.unknown_kind_copy_count)));
-  }
-  if (report.sync_point_count && !report.counts_complete) {
-    document.summary.push_back("Data was lost: the counts are incomplete (see Losses).");
-  }
-  if (std::any_of(report.losses.begin(), report.losses.end(), [](const auto& loss) { return loss.affects_costs; })) {
-    document.summary.push_back("Data was lost: the costs may be wrong (see Losses).");
-  }
-  if (const int64_t count = UnknownCount(report); count > 0) {
-    document.summary.push_back(fmt::format("{} for events whose record is not in the recording: what {} is unknown.",
-                                           Counted(count, "wait"), count == 1 ? "it costs" : "they cost"));
-  }
+  AddUnknowns(report, document.summary);
   for (std::string& sentence : RecoverableSentences(report)) document.summary.push_back(std::move(sentence));
   if (!report.rank_delays.empty()) document.summary.push_back(RankDelaySentence(report));
   if (report.recorder) document.summary.push_back(RecorderSentence(*report.recorder, report.occurrence_count));
