@@ -11,6 +11,7 @@
 #include "base/status_macros.h"
 #include "base/version.h"
 #include "cli/bench/benchmark_results.h"
+#include "cli/bench/declared_counts.h"
 #include "cli/bench/run_environment.h"
 #include "cli/bench/work_tree.h"
 #include "cli/home.h"
@@ -42,6 +43,12 @@ absl::Status BenchSide::Record(const std::string& name, Console& console) {
   }
   SH_ASSIGN_OR_RETURN(
       recorded_, RunRecordingPass({program_, name, request_.home, request_.bench.record_iterations, ids}, console));
+  for (const analysis::CaseCounts& counts : recorded_->report.cases) {
+    const std::vector<BenchRow>& rows = rounds_.front().rows;
+    const auto row = std::find_if(rows.begin(), rows.end(), [&](const BenchRow& one) { return one.id == counts.id; });
+    if (row == rows.end()) continue;
+    for (const std::string& problem : DeclaredCountProblems(*row, counts)) console.Warn(problem);
+  }
   return absl::OkStatus();
 }
 

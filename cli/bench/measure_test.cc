@@ -125,6 +125,13 @@ TEST_F(MeasureTest, OnAGpuTheTimeIsTheGpusWithItsClock) {
   EXPECT_EQ(run->info.throttle_reasons, "sw-power-cap");
 }
 
+TEST_F(MeasureTest, ACountThatIsNotAsDeclaredIsAWarning) {
+  fake_.plan["device"] = "cuda";
+  fake_.Record();
+  ASSERT_TRUE(Measure().ok());
+  EXPECT_EQ(console_.err(), "stallhound: warning: layer/a declares 63 kernels an iteration, recorded were 64\n");
+}
+
 TEST_F(MeasureTest, WithoutASpoolCountsAreUnknownAndSaidToBe) {
   const absl::StatusOr<RunRecord> run = Measure();
   ASSERT_TRUE(run.ok()) << run.status();

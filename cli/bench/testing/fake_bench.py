@@ -64,7 +64,7 @@ for case_id, time_us in plan.get("times_us_of", {}).get(os.path.basename(sys.arg
         if not is_recording:
             row.update(host_ns=500.0 + number, sample_count=10.0)
         if is_cuda:
-            row.update(sm_clock_hz=1.98e9, copy_ratio=1.25)
+            row.update(sm_clock_hz=1.98e9, copy_ratio=1.25, expect_kernel_count=63.0)
         samples.append({"id": case_id, "error": None, "throttle_reasons": ["sw-power-cap"] if is_cuda else None, "sm_clock_hz": [1970000000, None] if is_cuda else [None]})
     rows.append(row)
 
