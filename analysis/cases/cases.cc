@@ -212,7 +212,7 @@ absl::StatusOr<CasesReport> CountCases(capture::CaptureReader& reader, std::span
   directory.Describe(report.capture, ranges, processes, report.devices, report.environment);
 
   std::vector<CaseEvents> cases = directory.EmptyCases();
-  SyncPointFinder finder(directory, reader.info().recorded.test(static_cast<size_t>(Table::kKernel)));
+  SyncPointFinder finder(directory, reader.info().recorded);
   CaseCounter counter(directory, reader.strings(), finder, cases);
   SH_RETURN_IF_ERROR(reader.Read(CaseCounter::WantedTables(), counter));
   counter.AddPoints(finder.Finish());

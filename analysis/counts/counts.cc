@@ -238,7 +238,7 @@ std::optional<uint64_t> EventCounts::CopyBytes(capture::CopyDirection direction)
 }
 
 std::optional<int64_t> EventCounts::SyncPoints(SiteKind kind) const {
-  if (!sync_points) return std::nullopt;
+  if (!sync_points || (kind == SiteKind::kPageableCopy && !copies)) return std::nullopt;
   return (*sync_points)[static_cast<size_t>(kind)];
 }
 
@@ -260,7 +260,7 @@ absl::StatusOr<CountsReport> Counts(capture::CaptureReader& reader, const Counts
 
   const EventCounts zero = ZeroCounts(recorded, has_launches);
   report.spans = MakeSpans(directory, occurrences, zero);
-  SyncPointFinder finder(directory, has_launches);
+  SyncPointFinder finder(directory, recorded);
   Counter counter(report.spans, measured, finder);
   SH_RETURN_IF_ERROR(
       reader.Read(capture::Tables({Table::kHostCall, Table::kKernel, Table::kCopy, Table::kMemset}), counter));

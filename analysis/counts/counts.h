@@ -37,7 +37,7 @@ struct EventCounts {
   // Copies of one direction; null when copies were not recorded.
   std::optional<int64_t> CopyCount(capture::CopyDirection direction) const;
   std::optional<uint64_t> CopyBytes(capture::CopyDirection direction) const;
-  // Sync points of one kind; null when host calls were not recorded.
+  // Sync points of one kind; null when host calls (of pageable copies: copies) were not recorded.
   std::optional<int64_t> SyncPoints(SiteKind kind) const;
 };
 

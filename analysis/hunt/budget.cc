@@ -97,9 +97,20 @@ std::optional<double> TotalOf(BudgetQuantity quantity, const EventCounts& counts
   if (!counts.sync_points) return std::nullopt;
   for (int i = 0; i < kSiteKindCount; ++i) {
     const auto kind = static_cast<SiteKind>(i);
-    if (Counts(quantity, kind)) total += static_cast<double>(*counts.SyncPoints(kind));
+    if (!Counts(quantity, kind)) continue;
+    const std::optional<int64_t> count = counts.SyncPoints(kind);
+    if (!count) return std::nullopt;
+    total += static_cast<double>(*count);
   }
   return total;
+}
+
+// Some events of another tool's file lack their size.
+bool LacksBytes(const std::vector<LossSummary>& losses) {
+  return std::any_of(losses.begin(), losses.end(), [](const LossSummary& loss) {
+    return loss.id == capture::Info(capture::LossCounter::kMissingField).id && loss.detail &&
+           loss.detail->find("bytes") != std::string::npos;
+  });
 }
 
 // One limit on one range.
@@ -166,6 +177,9 @@ class Judge {
     const int64_t unknown_count = range_.hunt->unknown_kind_copy_count;
     if (unknown_count > 0 && Counts(quantity, SiteKind::kPageableCopy)) {
       return fmt::format("{} asynchronous copies of unknown memory kind may be pageable", unknown_count);
+    }
+    if (quantity == BudgetQuantity::kBytes && LacksBytes(range_.counts->losses)) {
+      return "not every copy says its bytes (see Losses)";
     }
     if (is_of_copies && range_.counts->unplaced_count > 0) {
       return fmt::format("{} GPU records have no known launch and lie in no occurrence", range_.counts->unplaced_count);

@@ -170,8 +170,14 @@ TEST_F(BudgetTest, LossOfCostsConcernsCostsAlone) {
 TEST_F(BudgetTest, TheUnknownIsNeverFine) {
   hunt_.recoverable_all_ns.reset();
   EXPECT_EQ(JudgeOne(BudgetQuantity::kRecoverableRatio, 1).outcome, BudgetOutcome::kInconclusive);
+  counts_.losses.push_back({"missing-field", "", capture::LossSeverity::kNote, 1});
+  counts_.losses.back().detail = "dur, bytes";
+  EXPECT_EQ(JudgeOne(BudgetQuantity::kBytes, 1e9).outcome, BudgetOutcome::kInconclusive);
+  counts_.losses.clear();
+  EXPECT_EQ(JudgeOne(BudgetQuantity::kBytes, 1e9).outcome, BudgetOutcome::kFine);
   counts_.spans[1].counts.copies.reset();
   EXPECT_EQ(JudgeOne(BudgetQuantity::kCopies, 100).outcome, BudgetOutcome::kInconclusive);
+  EXPECT_EQ(JudgeOne(BudgetQuantity::kPageableCopies, 5).outcome, BudgetOutcome::kInconclusive);
   counts_.spans[0].counts.host_allocate_count.reset();
   EXPECT_EQ(JudgeOne(BudgetQuantity::kAllocations, 100).outcome, BudgetOutcome::kInconclusive);
   counts_.unplaced_count = 1;

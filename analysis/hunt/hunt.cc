@@ -286,7 +286,7 @@ absl::StatusOr<HuntReport> Hunt(capture::CaptureReader& reader, const HuntOption
   report.occurrence_count = std::max<int64_t>(static_cast<int64_t>(occurrences.size()), 1);
   directory.Describe(report.capture, report.ranges, report.processes, report.devices, report.environment);
 
-  SyncPointFinder finder(directory, has_kernels);
+  SyncPointFinder finder(directory, reader.info().recorded);
   ModelBuilder model(directory);
   OwnTime own(reader, spans);
   SH_RETURN_IF_ERROR(reader.Read(OwnTime::WantedCosts(), own));

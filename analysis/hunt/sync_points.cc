@@ -99,6 +99,11 @@ SyncPoint SyncPointFinder::PointOf(const capture::HostCallRow& call, SiteKind ki
   return point;
 }
 
+SyncPointFinder::SyncPointFinder(const Directory& directory, const capture::TableSet& recorded)
+    : directory_(directory),
+      has_launches_(recorded.test(static_cast<size_t>(capture::Table::kKernel))),
+      has_copies_(recorded.test(static_cast<size_t>(capture::Table::kCopy))) {}
+
 absl::Status SyncPointFinder::On(const capture::HostCallBatch& batch) {
   for (size_t i = 0; i < batch.size; ++i) {
     if (batch.api_class[i] == ApiClass::kOther) continue;
@@ -262,7 +267,7 @@ void SyncPointFinder::Resolve(AsyncCopy& async_copy) {
   if (is_pageable) {
     point.copies.push_back(copy);
     points_.push_back(std::move(point));
-  } else if (copy.is_known && IsUnknown(copy)) {
+  } else if (copy.is_known ? IsUnknown(copy) : !has_copies_) {
     ++unknown_kind_copy_count_;
   }
 }

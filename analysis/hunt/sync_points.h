@@ -79,8 +79,9 @@ struct SyncPoint {
 // the launches.
 class SyncPointFinder : public capture::CaptureVisitor {
  public:
-  // `directory` is complete and outlives this. `has_launches` is false for recordings of mode light.
-  SyncPointFinder(const Directory& directory, bool has_launches) : directory_(directory), has_launches_(has_launches) {}
+  // `directory` is complete and outlives this. `recorded`: tables of the recording; light has no kernels, so no
+  // launches.
+  SyncPointFinder(const Directory& directory, const capture::TableSet& recorded);
 
   // Before the read, if costs are wanted: the times in which a launch found its queue full become points too.
   void AddQueueFull(const std::vector<capture::OverheadRow>& queue_full);
@@ -132,6 +133,7 @@ class SyncPointFinder : public capture::CaptureVisitor {
 
   const Directory& directory_;
   bool has_launches_;
+  bool has_copies_;
   absl::flat_hash_map<uint32_t, ThreadState> threads_;
   absl::flat_hash_map<std::pair<uint32_t, uint64_t>, StreamMoment> event_records_;  // process, handle: the latest
   std::vector<StreamWait> stream_waits_;

@@ -127,6 +127,18 @@ TEST(SyncPointsTest, DeviceSyncAndEventSyncTakeCopiesIn) {
   EXPECT_EQ(HuntIn(program).sync_point_count, 1);
 }
 
+TEST(SyncPointsTest, WithoutRecordsOfCopiesAnAsynchronousCallMayBePageable) {
+  for (const bool has_copies : {true, false}) {
+    RecordedProgram program;
+    program.Call({.api = "cudaMemcpyAsync", .start_ns = 100, .end_ns = 200, .stream_id = 7});
+    program.Call({.api = "cudaMemcpy", .start_ns = 300, .end_ns = 400});
+    program.capture().mutable_info().recorded.set(static_cast<size_t>(capture::Table::kCopy), has_copies);
+    const HuntReport report = HuntIn(program);
+    EXPECT_EQ(report.sync_point_count, 1);
+    EXPECT_EQ(report.unknown_kind_copy_count, has_copies ? 0 : 1);
+  }
+}
+
 // The event was recorded on another stream, so its sync does not cover the copy.
 TEST(SyncPointsTest, EventOfAnotherStreamTakesNothingIn) {
   RecordedProgram program;

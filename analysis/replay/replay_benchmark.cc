@@ -46,7 +46,7 @@ const Recording& TheRecording() {
 ReplayModel BuildModel(capture::CaptureReader& reader) {
   Directory directory(reader, std::nullopt);
   reader.Read(Directory::Wanted(), directory).IgnoreError();
-  SyncPointFinder finder(directory, true);
+  SyncPointFinder finder(directory, reader.info().recorded);
   reader.Read(capture::Tables({Table::kHostCall, Table::kCopy}), finder).IgnoreError();
   ModelBuilder builder(directory);
   reader.Read(ModelBuilder::WantedWork(), builder).IgnoreError();

@@ -37,7 +37,7 @@ Built Build(SimulatedProgram& program, ModelOptions options = {}) {
   capture.set_batch_rows(100);
   Directory directory(capture, std::nullopt);
   EXPECT_TRUE(capture.Read(Directory::Wanted(), directory).ok());
-  SyncPointFinder finder(directory, true);
+  SyncPointFinder finder(directory, capture.info().recorded);
   using capture::Table;
   EXPECT_TRUE(capture.Read(capture::Tables({Table::kHostCall, Table::kCopy}), finder).ok());
   ModelBuilder builder(directory, options);

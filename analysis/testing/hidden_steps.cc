@@ -16,7 +16,7 @@ using capture::Table;
 absl::StatusOr<std::vector<SyncPoint>> SyncPoints(capture::CaptureReader& reader) {
   Directory directory(reader, std::nullopt);
   SH_RETURN_IF_ERROR(reader.Read(Directory::Wanted(), directory));
-  SyncPointFinder finder(directory, reader.info().recorded.test(static_cast<size_t>(Table::kKernel)));
+  SyncPointFinder finder(directory, reader.info().recorded);
   SH_RETURN_IF_ERROR(reader.Read(capture::Tables({Table::kHostCall, Table::kCopy}), finder));
   return finder.Finish();
 }

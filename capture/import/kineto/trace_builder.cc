@@ -34,6 +34,7 @@ constexpr std::pair<std::string_view, EventCategory> kCategories[] = {
 constexpr size_t kMaxUnknownCategories = 32;
 // 1e14 us: three years. No event lasts that long; such a duration is an absolute time.
 constexpr int64_t kMaxDurationNs = kEpochScaleNs;
+constexpr uint64_t kMostBytes = uint64_t{1} << 48;  // what an address of a GPU can reach
 
 bool IsGpuWork(EventCategory category) {
   return category == EventCategory::kKernel || category == EventCategory::kCopy || category == EventCategory::kMemset;
@@ -230,6 +231,14 @@ void TraceBuilder::OnKernel(const KinetoEvent& event, Times times) {
   Keep(rows_.kernels, row);
 }
 
+uint64_t TraceBuilder::BytesOf(const KinetoEvent& event) {
+  const std::optional<uint64_t> bytes = event.Find(KinetoArg::kBytes);
+  if (bytes && *bytes <= kMostBytes) return *bytes;
+  rows_.losses.Add(LossCounter::kMissingField, 1, "bytes");
+  if (bytes) rows_.losses.Add(LossCounter::kBadValue, 1, "bytes");
+  return 0;
+}
+
 void TraceBuilder::OnCopy(const KinetoEvent& event, Times times) {
   const MemoryName& name = rows_.names.Memory(event.name);
   CopyRow row;
@@ -241,8 +250,7 @@ void TraceBuilder::OnCopy(const KinetoEvent& event, Times times) {
   row.direction = name.direction;
   row.source_kind = name.source_kind;
   row.target_kind = name.target_kind;
-  if (!event.Has(KinetoArg::kBytes)) rows_.losses.Add(LossCounter::kMissingField, 1, "bytes");
-  row.bytes = event.Find(KinetoArg::kBytes).value_or(0);
+  row.bytes = BytesOf(event);
   row.peer_device_id = event.FindId(KinetoArg::kToDevice);
   if (row.peer_device_id == row.device_id) row.peer_device_id = event.FindId(KinetoArg::kFromDevice);
   row.correlation_id = event.Find(KinetoArg::kCorrelation);
@@ -259,8 +267,7 @@ void TraceBuilder::OnMemset(const KinetoEvent& event, Times times) {
   row.device_id = DeviceOf(event);
   row.context_id = event.FindId(KinetoArg::kContext);
   row.stream_id = StreamOf(event);
-  if (!event.Has(KinetoArg::kBytes)) rows_.losses.Add(LossCounter::kMissingField, 1, "bytes");
-  row.bytes = event.Find(KinetoArg::kBytes).value_or(0);
+  row.bytes = BytesOf(event);
   row.memory_kind = rows_.names.Memory(event.name).target_kind;
   row.correlation_id = event.Find(KinetoArg::kCorrelation);
   row.graph_id = event.Find(KinetoArg::kGraphId);

@@ -74,6 +74,8 @@ class TraceBuilder : public KinetoEventSink {
   std::optional<Times> TimesOf(const KinetoEvent& event, bool on_gpu);
   uint32_t ThreadOf(const KinetoEvent& event, bool on_gpu);
   uint32_t DeviceOf(const KinetoEvent& event);
+  // Of a copy or memset; 0 and a loss where the event does not say them, or nothing that can be.
+  uint64_t BytesOf(const KinetoEvent& event);
   uint32_t StreamOf(const KinetoEvent& event);
   uint32_t ShapeOf(const KinetoEvent& event);
   void NoteStream(std::optional<uint32_t> context_id, uint32_t stream_id, uint32_t device_id);

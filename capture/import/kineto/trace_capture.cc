@@ -91,9 +91,10 @@ void TraceCapture::FillInfo(std::string_view head, uint64_t byte_count) {
   info_.epoch_ns = trace_->axis.epoch_ns;
   info_.end_ns = trace_->axis.end_ns;
   info_.recorded = Tables({Table::kProcess, Table::kThread, Table::kEnvironment, Table::kDevice, Table::kStream,
-                           Table::kKernelShape, Table::kLoss, Table::kRange, Table::kHostCall});
+                           Table::kKernelShape, Table::kLoss, Table::kRange});
   const auto record = [this](Table table, bool recorded) { info_.recorded.set(static_cast<size_t>(table), recorded); };
   const bool gpu = rows.kernels.size() + rows.copies.size() + rows.memsets.size() > 0;
+  record(Table::kHostCall, rows.host_calls.size() > 0);
   record(Table::kKernel, gpu);
   record(Table::kCopy, gpu);
   record(Table::kMemset, gpu);

@@ -36,7 +36,7 @@ bool HasCuda(const Survey& survey) {
 TableSet Recorded(const Database& database, const Survey& survey) {
   TableSet recorded = Tables({Table::kProcess, Table::kThread, Table::kLoss});
   const auto set = [&](Table table, bool is_recorded) { recorded.set(static_cast<size_t>(table), is_recorded); };
-  const bool has_calls = survey.runtime.is_present;
+  const bool has_calls = survey.runtime.row_count > 0;
   const bool has_whole_graphs = survey.graphs.is_present || survey.metadata.has_whole_graphs;
   set(Table::kDevice, HasCuda(survey) || database.Has("TARGET_INFO_GPU"));
   set(Table::kStream, HasCuda(survey));
