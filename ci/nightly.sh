@@ -11,13 +11,14 @@ stallhound=${tarball%.tar.gz}/bin/stallhound
 bazel_build build //examples/... //bench </dev/null
 bin=$(bazel info bazel-bin 2>/dev/null)
 
-reports="$PWD/.stallhound/nightly/$(date -u +%Y-%m-%dT%H%M%SZ)"
+STALLHOUND_HOME=$(realpath -m "${STALLHOUND_HOME:-.stallhound}")
+export NO_COLOR=1 STALLHOUND_HOME
+reports="$STALLHOUND_HOME/nightly/$(date -u +%Y-%m-%dT%H%M%SZ)"
 EXAMPLES=$(mktemp -d)
 trap 'rm -rf "$EXAMPLES"' EXIT
 mkdir -p "$reports"
 cp examples/examples.txt examples/python/*.py "$EXAMPLES/"
 find "$bin/examples" -maxdepth 1 -type f -executable ! -name '*.params' -exec ln -s {} "$EXAMPLES/" \;
-export NO_COLOR=1 STALLHOUND_HOME="$PWD/.stallhound"
 source ci/device/steps/programs.sh
 
 hunt() { timeout 120 "$stallhound" hunt "$@" </dev/null; }
