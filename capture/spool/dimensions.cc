@@ -1,5 +1,6 @@
 #include "capture/spool/dimensions.h"
 
+#include <absl/container/flat_hash_map.h>
 #include <absl/container/flat_hash_set.h>
 #include <fmt/format.h>
 
@@ -13,11 +14,12 @@
 namespace stallhound::capture::spool {
 namespace {
 
+// The last that was written under the key: what is known at the end counts.
 std::string_view ValueOf(const Dictionary& dictionary, std::string_view key) {
-  for (const KeyValueRecord& pair : dictionary.key_values()) {
-    if (dictionary.String(pair.key) == key) return dictionary.String(pair.value);
-  }
-  return {};
+  const std::vector<KeyValueRecord>& pairs = dictionary.key_values();
+  const auto found = std::find_if(pairs.rbegin(), pairs.rend(),
+                                  [&](const KeyValueRecord& pair) { return dictionary.String(pair.key) == key; });
+  return found == pairs.rend() ? std::string_view() : dictionary.String(found->value);
 }
 
 StreamFlag FlagOf(uint32_t raw) {
@@ -135,9 +137,15 @@ void Dimensions::AddShapes(const ProcessSpool& spool, ProcessIds& ids) {
 
 void Dimensions::AddEnvironment(const ProcessSpool& spool, const ProcessIds& ids) {
   const Dictionary& dictionary = spool.dictionary();
+  absl::flat_hash_map<std::string_view, size_t> places;
   for (const KeyValueRecord& pair : dictionary.key_values()) {
     const std::string_view key = dictionary.String(pair.key);
     if (key == kProjectKey || key == kHomeKey) continue;
+    const auto [place, is_new] = places.try_emplace(key, environment_.size);
+    if (!is_new) {
+      environment_.value[place->second] = strings_.Intern(dictionary.String(pair.value));
+      continue;
+    }
     EnvironmentRow row;
     row.process_id = ids.process_id;
     row.key = strings_.Intern(key);

@@ -121,7 +121,7 @@ class SpoolWriter {
   static constexpr size_t kMaxStringBytes = 16384;
   uint32_t InternString(std::string_view text) noexcept;
 
-  // KeyValueRecord of two interned strings.
+  // KeyValueRecord of two interned strings. Of a key that is written again the reader takes the last value.
   void AddKeyValue(std::string_view key, std::string_view value) noexcept;
 
   // The calling thread's index; its ThreadRecord is written at the first call. 0: not recording.

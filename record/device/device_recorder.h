@@ -3,7 +3,7 @@
 // Describes the machine and the process to the spool as KeyValueRecords: GPUs and driver (through NVML), versions of
 // the CUDA and framework libraries that are mapped, the host, and the allow-listed environment variables. No
 // identifiers of the machine or its user. For the recorder's own thread: a call takes milliseconds and opens files;
-// never call it in a callback. A key that is written again replaces its value.
+// never call it in a callback. A key may be written again: who reads the spool takes the last.
 //
 // Keys: driver.version, driver.cuda_version ("13.0"), gpu.count, confidential_computing, gpu.N.{name, memory_bytes,
 // compute_capability, sm_count, sm_clock_mhz, memory_clock_mhz, max_sm_clock_mhz, max_memory_clock_mhz, power_limit_mw,
