@@ -165,6 +165,9 @@ class JoinedReader : public CaptureReader {
     AddThreads(host, trace);
     AddRest(host_side_, host);
     AddRest(trace_side_, trace);
+    // GPU work is the trace's, with its numbers of devices.
+    const bool has_trace_devices = !trace.devices.empty();
+    AddDevices(has_trace_devices ? trace_side_ : host_side_, has_trace_devices ? trace : host);
     SH_RETURN_IF_ERROR(AddRanges());
     FillInfo();
     return absl::OkStatus();
@@ -260,16 +263,16 @@ class JoinedReader : public CaptureReader {
       Adopt(side, strings_, row);
       environment_.Append(row);
     }
-    for (DeviceRow row : tables.devices) {
-      const bool is_host = side.reader == host_.get();
-      if (!is_host && has_host_devices_) break;
-      has_host_devices_ = has_host_devices_ || is_host;
-      Adopt(side, strings_, row);
-      devices_.Append(row);
-    }
     for (LossRow row : tables.losses) {
       Adopt(side, strings_, row);
       losses_.Append(row);
+    }
+  }
+
+  void AddDevices(const Side& side, const SmallTables& tables) {
+    for (DeviceRow row : tables.devices) {
+      Adopt(side, strings_, row);
+      devices_.Append(row);
     }
   }
 
@@ -331,7 +334,6 @@ class JoinedReader : public CaptureReader {
   LossBatch losses_;
   RowSorter<RangeBatch> ranges_;
   int64_t left_out_count_ = 0;
-  bool has_host_devices_ = false;
 };
 
 }  // namespace

@@ -97,10 +97,18 @@ std::unique_ptr<MemoryCapture> Trace(int64_t pid = 71, int64_t begin_ns = 2'500)
   return trace;
 }
 
+void AddDevice(MemoryCapture& capture, uint32_t device_id, std::string_view name) {
+  DeviceRow device;
+  device.device_id = device_id;
+  device.name = capture.Intern(name);
+  capture.Add(device);
+}
+
 struct Rows : CaptureVisitor {
   absl::Status On(const ProcessBatch& batch) override { return Keep(batch, processes); }
   absl::Status On(const ThreadBatch& batch) override { return Keep(batch, threads); }
   absl::Status On(const EnvironmentBatch& batch) override { return Keep(batch, environment); }
+  absl::Status On(const DeviceBatch& batch) override { return Keep(batch, devices); }
   absl::Status On(const KernelShapeBatch& batch) override { return Keep(batch, shapes); }
   absl::Status On(const RangeBatch& batch) override { return Keep(batch, ranges); }
   absl::Status On(const HostCallBatch& batch) override { return Keep(batch, calls); }
@@ -113,6 +121,7 @@ struct Rows : CaptureVisitor {
   std::vector<ProcessRow> processes;
   std::vector<ThreadRow> threads;
   std::vector<EnvironmentRow> environment;
+  std::vector<DeviceRow> devices;
   std::vector<KernelShapeRow> shapes;
   std::vector<RangeRow> ranges;
   std::vector<HostCallRow> calls;
@@ -154,6 +163,25 @@ TEST(JoinTrace, RangesOutsideOfTheTraceAreLeftOutAndCounted) {
   for (const RangeRow& range : rows.ranges) seen.emplace_back((*joined)->strings().Get(range.name), range.start_ns);
   EXPECT_THAT(seen, ElementsAre(std::pair("aten::item", 2'600), std::pair("step", 3'000), std::pair("step", 5'000)));
   EXPECT_THAT((*joined)->info().notes, Contains(HasSubstr("3 NVTX ranges")));
+}
+
+TEST(JoinTrace, DevicesAreTheTracesIfItHasAny) {
+  for (const bool has_trace_devices : {true, false}) {
+    auto host = Host();
+    auto trace = Trace();
+    AddDevice(*host, 0, "Tesla T4");
+    AddDevice(*host, 1, "Tesla T4");
+    if (has_trace_devices) AddDevice(*trace, 0, "NVIDIA A100");
+    const auto joined = JoinTrace(std::move(host), std::move(trace));
+    ASSERT_TRUE(joined.ok());
+    Rows rows;
+    ASSERT_TRUE((*joined)->Read(Tables({Table::kDevice}), rows).ok());
+    std::vector<std::string> names;
+    for (const DeviceRow& device : rows.devices) names.emplace_back((*joined)->strings().Get(device.name.value()));
+    const std::vector<std::string> expected =
+        has_trace_devices ? std::vector<std::string>{"NVIDIA A100"} : std::vector<std::string>{"Tesla T4", "Tesla T4"};
+    EXPECT_EQ(names, expected);
+  }
 }
 
 TEST(JoinTrace, InfoSaysWhatIsKnownAndWhere) {

@@ -14,6 +14,8 @@
 namespace stallhound::capture::spool {
 namespace {
 
+constexpr int64_t kMostDevices = 64;  // that the recorder describes
+
 // The last that was written under the key: what is known at the end counts.
 std::string_view ValueOf(const Dictionary& dictionary, std::string_view key) {
   const std::vector<KeyValueRecord>& pairs = dictionary.key_values();
@@ -159,25 +161,42 @@ void Dimensions::AddEnvironment(const ProcessSpool& spool, const ProcessIds& ids
     row.value = strings_.Intern(fmt::format("{}", spool.header().callback_ns.load() / callback_count));
     environment_.Append(row);
   }
-  const int64_t count = ParseInteger(ValueOf(dictionary, "gpu.count")).value_or(0);
-  for (int64_t index = 0; index < std::min<int64_t>(count, 64); ++index) AddDevice(dictionary, ids.process_id, index);
+  AddDevices(dictionary, ids.process_id);
 }
 
-void Dimensions::AddDevice(const Dictionary& dictionary, uint32_t process_id, int64_t index) {
-  const auto value = [&](const char* key) { return ValueOf(dictionary, fmt::format("gpu.{}.{}", index, key)); };
+// The fingerprint numbers GPUs by their PCI address, CUDA as it likes, and nothing recorded tells which is which: a
+// value is known of each device if all GPUs share it.
+void Dimensions::AddDevices(const Dictionary& dictionary, uint32_t process_id) {
+  const int64_t count = std::min(ParseInteger(ValueOf(dictionary, "gpu.count")).value_or(0), kMostDevices);
+  const auto value = [&](int64_t index, const char* key) {
+    return ValueOf(dictionary, fmt::format("gpu.{}.{}", index, key));
+  };
+  const auto shared = [&](const char* key) {
+    const std::string_view first = value(0, key);
+    for (int64_t index = 1; index < count; ++index) {
+      if (value(index, key) != first) return std::string_view();
+    }
+    return first;
+  };
+  bool has_slices = false;
+  for (int64_t index = 0; index < count; ++index) has_slices = has_slices || value(index, "mig") == "1";
   DeviceRow row;
-  row.device_id = static_cast<uint32_t>(index);
   row.process_id = process_id;
-  if (const std::string_view name = value("name"); !name.empty()) row.name = strings_.Intern(name);
-  row.sm_count = ParseInteger(value("sm_count"));
-  row.memory_bytes = ParseInteger(value("memory_bytes"));
-  const std::string_view capability = value("compute_capability");
+  if (const std::string_view name = shared("name"); !name.empty()) row.name = strings_.Intern(name);
+  if (!has_slices) {
+    row.sm_count = ParseInteger(shared("sm_count"));
+    row.memory_bytes = ParseInteger(shared("memory_bytes"));
+  }
+  const std::string_view capability = shared("compute_capability");
   const size_t dot = capability.find('.');
   if (dot != std::string_view::npos) {
     row.compute_major = ParseInteger(capability.substr(0, dot));
     row.compute_minor = ParseInteger(capability.substr(dot + 1));
   }
-  devices_.Append(row);
+  for (int64_t index = 0; index < count; ++index) {
+    row.device_id = static_cast<uint32_t>(index);
+    devices_.Append(row);
+  }
 }
 
 void Dimensions::AddStreams(const ProcessSpool& spool, const ProcessIds& ids) {

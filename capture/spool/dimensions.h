@@ -28,7 +28,7 @@ class Dimensions {
   void AddThreads(const ProcessSpool& spool, ProcessIds& ids);
   void AddShapes(const ProcessSpool& spool, ProcessIds& ids);
   void AddEnvironment(const ProcessSpool& spool, const ProcessIds& ids);
-  void AddDevice(const Dictionary& dictionary, uint32_t process_id, int64_t index);
+  void AddDevices(const Dictionary& dictionary, uint32_t process_id);
   void AddStreams(const ProcessSpool& spool, const ProcessIds& ids);
   void AddLosses(const ProcessSpool& spool, const ProcessIds& ids);
   void AddWindows(const ProcessSpool& spool, const ProcessIds& ids);
