@@ -1,5 +1,7 @@
 #include "cli/bench/run_environment.h"
 
+#include <absl/strings/match.h>
+#include <absl/strings/str_cat.h>
 #include <absl/strings/str_split.h>
 #include <absl/strings/strip.h>
 #include <sched.h>
@@ -9,6 +11,7 @@
 #include <algorithm>
 #include <optional>
 #include <string_view>
+#include <vector>
 
 #include "base/file.h"
 #include "base/units.h"
@@ -18,6 +21,9 @@ namespace stallhound::cli {
 namespace {
 
 constexpr int64_t kHzPerMhz = 1'000'000;
+
+constexpr int64_t kMostGpus = 64;                 // that a fingerprint describes
+constexpr std::string_view kSliceMark = " MIG ";  // "NVIDIA H200 MIG 1g.18gb"
 
 // Allow-listed, but of a process's place in a job, not of how fast it is.
 constexpr std::string_view kNoSwitches[] = {"CUDA_VISIBLE_DEVICES", "RANK", "LOCAL_RANK", "WORLD_SIZE"};
@@ -52,20 +58,54 @@ std::string CpuModel() {
   return "";
 }
 
-void FillGpu(const Fingerprint& fingerprint, const std::map<std::string, std::string>& context,
-             store::Hardware& hardware) {
-  const std::string gpu = "gpu.0.";
-  hardware.gpu_name = Find(fingerprint, gpu + "name");
-  if (!hardware.gpu_name) hardware.gpu_name = Find(context, "device_name");
+// What is known of the GPU that CUDA names `name`, by the last part of the keys. The fingerprint numbers GPUs by PCI
+// address, CUDA in its own way, and nothing recorded tells which is which: what all GPUs of that name share; what all
+// share if none has it.
+Fingerprint FactsOfGpu(const Fingerprint& fingerprint, std::string_view name) {
+  std::vector<Fingerprint> all;
+  std::vector<Fingerprint> named;
+  const int64_t count = std::min(FindNumber(fingerprint, "gpu.count").value_or(0), kMostGpus);
+  for (int64_t index = 0; index < count; ++index) {
+    const std::string prefix = absl::StrCat("gpu.", index, ".");
+    Fingerprint& facts = all.emplace_back();
+    for (auto fact = fingerprint.lower_bound(prefix);
+         fact != fingerprint.end() && absl::StartsWith(fact->first, prefix); ++fact) {
+      facts[fact->first.substr(prefix.size())] = fact->second;
+    }
+    if (Find(facts, "name") == name) named.push_back(facts);
+  }
+  const std::vector<Fingerprint>& candidates = named.empty() ? all : named;
+  if (candidates.empty()) return {};
+  Fingerprint shared = candidates.front();
+  for (const Fingerprint& other : candidates) {
+    std::erase_if(shared, [&](const auto& fact) { return Find(other, fact.first) != fact.second; });
+  }
+  return shared;
+}
+
+void FillGpu(const Fingerprint& fingerprint, const std::map<std::string, std::string>& context, store::RunInfo& info) {
+  store::Hardware& hardware = info.hardware;
+  hardware.gpu_name = Find(context, "device_name");
+  const std::string name = hardware.gpu_name.value_or("");
+  const size_t slice = name.find(kSliceMark);
+  const Fingerprint gpu = FactsOfGpu(fingerprint, std::string_view(name).substr(0, slice));
+  if (!hardware.gpu_name) hardware.gpu_name = Find(gpu, "name");
   hardware.gpu_count = FindNumber(fingerprint, "gpu.count");
-  hardware.compute_capability = Find(fingerprint, gpu + "compute_capability");
-  hardware.sm_count = FindNumber(fingerprint, gpu + "sm_count");
-  hardware.memory_bytes = FindNumber(fingerprint, gpu + "memory_bytes");
-  hardware.memory_clock_max_hz = FindHz(fingerprint, gpu + "max_memory_clock_mhz");
-  hardware.sm_clock_max_hz = FindHz(fingerprint, gpu + "max_sm_clock_mhz");
-  hardware.power_limit_mw = FindNumber(fingerprint, gpu + "power_limit_mw");
-  hardware.ecc = FindFlag(fingerprint, gpu + "ecc");
-  if (const std::optional<bool> mig = FindFlag(fingerprint, gpu + "mig")) hardware.mig_profile = *mig ? "on" : "";
+  hardware.compute_capability = Find(gpu, "compute_capability");
+  hardware.memory_clock_max_hz = FindHz(gpu, "max_memory_clock_mhz");
+  hardware.sm_clock_max_hz = FindHz(gpu, "max_sm_clock_mhz");
+  hardware.power_limit_mw = FindNumber(gpu, "power_limit_mw");
+  hardware.ecc = FindFlag(gpu, "ecc");
+  info.environment.persistence_mode = FindFlag(gpu, "persistence");
+  const std::optional<bool> has_slices = FindFlag(gpu, "mig");
+  if (slice != std::string::npos) {
+    hardware.mig_profile = name.substr(slice + kSliceMark.size());
+  } else if (has_slices == false) {
+    hardware.mig_profile = "";
+  }
+  if (slice != std::string::npos || has_slices == true) return;  // a slice is smaller than its GPU
+  hardware.sm_count = FindNumber(gpu, "sm_count");
+  hardware.memory_bytes = FindNumber(gpu, "memory_bytes");
 }
 
 }  // namespace
@@ -97,7 +137,7 @@ void FillEnvironment(const Fingerprint& fingerprint, const std::map<std::string,
   if (!host.cpu_model.empty()) hardware.cpu_model = host.cpu_model;
   if (host.cpu_count > 0) hardware.cpu_count = host.cpu_count;
   const std::optional<std::string> device = Find(context, "stallhound_device");
-  if (device == "cuda") FillGpu(fingerprint, context, hardware);
+  if (device == "cuda") FillGpu(fingerprint, context, info);
   if (device == "cpu") hardware.gpu_count = 0;
 
   store::Environment& environment = info.environment;
@@ -111,7 +151,6 @@ void FillEnvironment(const Fingerprint& fingerprint, const std::map<std::string,
   environment.compiler = Find(context, "compiler");
   environment.build_flags = Find(context, "build_flags");
   if (!host.kernel.empty()) environment.host_kernel = host.kernel;
-  environment.persistence_mode = FindFlag(fingerprint, "gpu.0.persistence");
   environment.switches = host.switches;
 }
 

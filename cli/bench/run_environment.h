@@ -24,8 +24,8 @@ struct HostFacts {
 };
 HostFacts ReadHostFacts();
 
-// Fills what is known. A bench that measures on the CPU has found no GPU. Of several GPUs the first, on which the bench
-// measures.
+// Fills what is known. A bench that measures on the CPU has found no GPU. Of several GPUs the one that the bench
+// measured on, as CUDA names it; what GPUs of that name do not share is unknown. Of a MIG slice its size is.
 void FillEnvironment(const Fingerprint& fingerprint, const std::map<std::string, std::string>& context,
                      const HostFacts& host, store::RunInfo& info);
 

@@ -127,30 +127,103 @@ TEST_F(BenchOutputTest, RefusesWhatIsNoResult) {
 }
 
 TEST(RunEnvironmentTest, TheFingerprintComesBeforeTheContext) {
-  const Fingerprint fingerprint = {{"gpu.0.name", "NVIDIA H200"},
-                                   {"gpu.count", "2"},
+  const Fingerprint fingerprint = {{"gpu.count", "1"},
+                                   {"gpu.0.name", "NVIDIA H200"},
                                    {"gpu.0.sm_count", "132"},
                                    {"gpu.0.max_sm_clock_mhz", "1980"},
                                    {"gpu.0.ecc", "1"},
                                    {"gpu.0.mig", "0"},
+                                   {"gpu.0.persistence", "1"},
                                    {"driver.version", "580.1"},
                                    {"library.torch", "2.11.0+cu130"},
                                    {"gpu.0.power_limit_mw", "700000"}};
   const std::map<std::string, std::string> context = {
-      {"stallhound_device", "cuda"}, {"device_name", "other"}, {"driver_version", "1"}, {"torch_version", "2.11.0"}};
+      {"stallhound_device", "cuda"}, {"driver_version", "1"}, {"torch_version", "2.11.0"}};
   store::RunInfo info;
   FillEnvironment(fingerprint, context, {"Xeon", 16, "6.1", {{"NVIDIA_TF32_OVERRIDE", "0"}}}, info);
   EXPECT_EQ(info.hardware.gpu_name, "NVIDIA H200");
-  EXPECT_EQ(info.hardware.gpu_count, 2);
+  EXPECT_EQ(info.hardware.gpu_count, 1);
   EXPECT_EQ(info.hardware.sm_count, 132);
   EXPECT_EQ(info.hardware.sm_clock_max_hz, 1'980'000'000);
+  EXPECT_EQ(info.hardware.power_limit_mw, 700'000);
   EXPECT_EQ(info.hardware.ecc, true);
   EXPECT_EQ(info.hardware.mig_profile, "");
   EXPECT_EQ(info.hardware.cpu_count, 16);
+  EXPECT_EQ(info.environment.persistence_mode, true);
   EXPECT_EQ(info.environment.driver, "580.1");
   EXPECT_EQ(info.environment.libtorch, "2.11.0+cu130");
   EXPECT_EQ(info.environment.cudnn, std::nullopt);
   EXPECT_EQ(info.environment.switches.at("NVIDIA_TF32_OVERRIDE"), "0");
+}
+
+// A T4 at the first PCI address, two A100 behind it, of which one has a lower limit.
+store::RunInfo MeasuredAmongThree(const std::string& device_name) {
+  const Fingerprint fingerprint = {
+      {"gpu.count", "3"},
+      {"gpu.0.name", "Tesla T4"},
+      {"gpu.0.sm_count", "40"},
+      {"gpu.0.ecc", "1"},
+      {"gpu.0.power_limit_mw", "70000"},
+      {"gpu.0.persistence", "1"},
+      {"gpu.1.name", "NVIDIA A100-PCIE-40GB"},
+      {"gpu.1.sm_count", "108"},
+      {"gpu.1.ecc", "1"},
+      {"gpu.1.mig", "0"},
+      {"gpu.1.power_limit_mw", "250000"},
+      {"gpu.1.persistence", "1"},
+      {"gpu.2.name", "NVIDIA A100-PCIE-40GB"},
+      {"gpu.2.sm_count", "108"},
+      {"gpu.2.ecc", "1"},
+      {"gpu.2.mig", "0"},
+      {"gpu.2.power_limit_mw", "200000"},
+  };
+  store::RunInfo info;
+  FillEnvironment(fingerprint, {{"stallhound_device", "cuda"}, {"device_name", device_name}}, {}, info);
+  return info;
+}
+
+TEST(RunEnvironmentTest, OfSeveralGpusTheOneThatCudaNames) {
+  const store::RunInfo small = MeasuredAmongThree("Tesla T4");
+  EXPECT_EQ(small.hardware.gpu_name, "Tesla T4");
+  EXPECT_EQ(small.hardware.sm_count, 40);
+  EXPECT_EQ(small.hardware.power_limit_mw, 70'000);
+  EXPECT_EQ(small.environment.persistence_mode, true);
+
+  const store::RunInfo large = MeasuredAmongThree("NVIDIA A100-PCIE-40GB");
+  EXPECT_EQ(large.hardware.gpu_name, "NVIDIA A100-PCIE-40GB");
+  EXPECT_EQ(large.hardware.gpu_count, 3);
+  EXPECT_EQ(large.hardware.sm_count, 108);
+  EXPECT_EQ(large.hardware.mig_profile, "");
+  EXPECT_EQ(large.hardware.power_limit_mw, std::nullopt) << "either of the two";
+  EXPECT_EQ(large.environment.persistence_mode, std::nullopt) << "unknown of one";
+}
+
+TEST(RunEnvironmentTest, OfAGpuThatTheFingerprintDoesNotNameOnlyWhatAllShare) {
+  const store::RunInfo info = MeasuredAmongThree("NVIDIA Something");
+  EXPECT_EQ(info.hardware.gpu_name, "NVIDIA Something");
+  EXPECT_EQ(info.hardware.ecc, true);
+  EXPECT_EQ(info.hardware.sm_count, std::nullopt);
+  EXPECT_EQ(info.hardware.mig_profile, std::nullopt);
+  EXPECT_EQ(MeasuredAmongThree("").hardware.gpu_name, std::nullopt);
+}
+
+TEST(RunEnvironmentTest, SlicesOfDifferentSizeDiffer) {
+  const Fingerprint fingerprint = {{"gpu.count", "1"},        {"gpu.0.name", "NVIDIA H200"},
+                                   {"gpu.0.sm_count", "132"}, {"gpu.0.memory_bytes", "150754820096"},
+                                   {"gpu.0.ecc", "1"},        {"gpu.0.mig", "1"}};
+  const auto hardware = [&](const std::string& device_name) {
+    store::RunInfo info;
+    FillEnvironment(fingerprint, {{"stallhound_device", "cuda"}, {"device_name", device_name}}, {}, info);
+    return info.hardware;
+  };
+  const store::Hardware slice = hardware("NVIDIA H200 MIG 1g.18gb");
+  EXPECT_EQ(slice.mig_profile, "1g.18gb");
+  EXPECT_EQ(slice.sm_count, std::nullopt) << "132 is the whole GPU's";
+  EXPECT_EQ(slice.memory_bytes, std::nullopt);
+  EXPECT_EQ(slice.ecc, true);
+  EXPECT_EQ(hardware("NVIDIA H200 MIG 3g.71gb").mig_profile, "3g.71gb");
+  EXPECT_EQ(hardware("").mig_profile, std::nullopt) << "a slice, but which";
+  EXPECT_EQ(hardware("").sm_count, std::nullopt);
 }
 
 TEST(RunEnvironmentTest, WithoutAFingerprintTheContextSpeaks) {
