@@ -1,5 +1,6 @@
 #include "capture/symbolize/source_paths.h"
 
+#include <algorithm>
 #include <array>
 #include <cctype>
 #include <optional>
@@ -170,6 +171,13 @@ bool IsUserSource(std::string_view path) {
 }
 
 bool IsUserModule(std::string_view path) {
+  if (path.find('\\') != std::string_view::npos) {
+    std::string slashes(path);
+    std::replace(slashes.begin(), slashes.end(), '\\', '/');
+    const bool is_system =
+        slashes.find("/Windows/") != std::string::npos || slashes.find("/WINDOWS/") != std::string::npos;
+    return !is_system && IsUserModule(slashes);
+  }
   for (const std::string_view folder : kSystemFolders) {
     if (StartsWith(path, folder)) return false;
   }

@@ -62,13 +62,15 @@ TEST(IsUserSourceTest, LeavesOutHeadersOfLibraries) {
 
 TEST(IsUserModuleTest, TellsTheUsersBinariesFromLibraries) {
   for (const char* path : {"/home/ada/build/trainer", "/opt/company/libcustom.so", "/home/ada/libnvme_reader.so",
-                           "/library/app", "/home/ada/python_runner"}) {
+                           "/library/app", "/home/ada/python_runner", "C:\\Users\\ada\\train.exe"}) {
     EXPECT_TRUE(IsUserModule(path)) << path;
   }
-  for (const char* path : {"", "[vdso]", "/usr/lib/x86_64-linux-gnu/libc.so.6", "/lib64/ld-linux-x86-64.so.2",
-                           "/usr/bin/python3.12", "/opt/conda/bin/python", "/opt/libtorch/lib/libtorch_cuda.so",
-                           "/opt/x/libcudart.so.12", "/usr/local/cuda-12.4/lib64/libcublas.so",
-                           "/home/ada/libstallhound_record.so", "/opt/venv/lib/python3.11/site-packages/jaxlib/x.so"}) {
+  for (const char* path :
+       {"", "[vdso]", "/usr/lib/x86_64-linux-gnu/libc.so.6", "/lib64/ld-linux-x86-64.so.2", "/usr/bin/python3.12",
+        "/opt/conda/bin/python", "/opt/libtorch/lib/libtorch_cuda.so", "/opt/x/libcudart.so.12",
+        "/usr/local/cuda-12.4/lib64/libcublas.so", "/home/ada/libstallhound_record.so",
+        "/opt/venv/lib/python3.11/site-packages/jaxlib/x.so", "C:\\Windows\\System32\\nvcuda.dll",
+        "C:\\WINDOWS\\SYSTEM32\\ntdll.dll", "C:\\venv\\Lib\\site-packages\\torch\\lib\\torch_cpu.dll"}) {
     EXPECT_FALSE(IsUserModule(path)) << path;
   }
 }

@@ -6,22 +6,13 @@
 #include "base/status_macros.h"
 #include "capture/import/nsys/dimensions.h"
 #include "capture/import/nsys/emitter.h"
+#include "capture/symbolize/source_paths.h"
 
 namespace stallhound::capture::nsys {
 namespace {
 
-// Libraries of the system, of CUDA and of package managers; everything else is the user's.
-bool IsUserModule(std::string_view module) {
-  for (const std::string_view folder :
-       {"/usr/lib", "/lib/", "/lib64/", "/usr/local/cuda", "/opt/nvidia", "[", "\\Windows\\"}) {
-    if (module.starts_with(folder)) return false;
-  }
-  for (const std::string_view part :
-       {"site-packages", "dist-packages", "libcuda", "libcupti", "libpython", "libc.so"}) {
-    if (module.find(part) != std::string_view::npos) return false;
-  }
-  return !module.empty();
-}
+// A user's binary holds a static CUDA runtime, and templates of libraries.
+bool IsOfUser(std::string_view function) { return IsUserFunction(function) && !IsLibraryName(function); }
 
 }  // namespace
 
@@ -46,8 +37,8 @@ absl::Status EmitCallchains(Database& database, Names& names, const TableSet& wa
     row.kind = FrameKind::kNative;
     if (!is_unresolved) row.function = names.Find(rows.Int(2));
     if (const std::optional<StringId> module = names.Find(rows.Int(3))) {
-      row.is_user = IsUserModule(names.Text(*module));
-      row.module = names.Intern(WithoutUserNames(std::string(names.Text(*module))));
+      row.is_user = IsUserModule(names.Text(*module)) && (!row.function || IsOfUser(names.Text(*row.function)));
+      row.module = names.Intern(HideHomes(names.Text(*module)));
     }
     SH_RETURN_IF_ERROR(frames.Add(row));
   }

@@ -5,7 +5,7 @@
 #include <string_view>
 
 #include "base/status_macros.h"
-#include "capture/import/nsys/names.h"
+#include "capture/symbolize/source_paths.h"
 
 namespace stallhound::capture::nsys {
 namespace {
@@ -66,7 +66,7 @@ absl::Status ReadDiagnostics(Database& database, Metadata& metadata) {
     if (rows.Int(0) != kSeverityWarning && rows.Int(0) != kSeverityError) continue;
     const std::string_view text = rows.MaybeText(2).value_or("");
     if (metadata.warnings.size() < kMaxWarnings) {
-      metadata.warnings.push_back({rows.Int(1), WithoutUserNames(text.substr(0, text.find('\n')))});
+      metadata.warnings.push_back({rows.Int(1), HideHomes(text.substr(0, text.find('\n')))});
     }
   }
   return rows.status();

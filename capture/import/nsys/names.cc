@@ -1,6 +1,5 @@
 #include "capture/import/nsys/names.h"
 
-#include <algorithm>
 #include <utility>
 
 namespace stallhound::capture::nsys {
@@ -56,25 +55,6 @@ ApiName Names::Api(int64_t name_id) {
   last_api_id_ = name_id;
   last_api_ = it->second;
   return it->second;
-}
-
-std::string WithoutUserNames(std::string_view text) {
-  std::string result;
-  while (!text.empty()) {
-    bool replaced = false;
-    for (const std::string_view folder : {"/home/", "/Users/", "\\Users\\"}) {
-      if (!text.starts_with(folder)) continue;
-      const size_t end = text.find_first_of("/\\ '\"\n", folder.size());
-      result += '~';
-      text.remove_prefix(std::min(end, text.size()));
-      replaced = true;
-      break;
-    }
-    if (replaced || text.empty()) continue;
-    result += text.front();
-    text.remove_prefix(1);
-  }
-  return result;
 }
 
 }  // namespace stallhound::capture::nsys

@@ -53,7 +53,4 @@ class Names {
   int64_t missing_count_ = 0;
 };
 
-// `text` with the user's name taken out of paths: "/home/jane/x" becomes "~/x", also inside a sentence.
-std::string WithoutUserNames(std::string_view text);
-
 }  // namespace stallhound::capture::nsys

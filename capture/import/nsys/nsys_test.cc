@@ -442,6 +442,34 @@ TEST(NsysTest, ReadsCallChainsAsNativeFrames) {
   EXPECT_TRUE(outer.is_user);
 }
 
+TEST(NsysTest, FramesOfLibrariesAreNotTheUsersWhereverTheyLie) {
+  TestExport file;
+  file.CreateTables();
+  file.Call("cudaStreamSynchronize", 100, 200, 1);
+  file.Run(
+      "UPDATE CUPTI_ACTIVITY_KIND_RUNTIME SET callchainId = 3;"
+      "CREATE TABLE CUDA_CALLCHAINS (id INTEGER, symbol INTEGER, module INTEGER, unresolved INTEGER, originalIP "
+      "INTEGER, stackDepth INTEGER)");
+  const char* const frames[][2] = {{"cudaStreamSynchronize", "/home/jane/app/train"},
+                                   {"c10::cuda::CUDAStream::synchronize() const", "/opt/libtorch/lib/libc10_cuda.so"},
+                                   {"at::_ops::item::call(at::Tensor const&)", "/opt/libtorch/lib/libtorch_cpu.so"},
+                                   {"ncclGroupEnd", "/home/jane/nccl/libnccl.so.2"},
+                                   {"cudnnCreate", "/srv/cudnn/libcudnn_graph.so.9"},
+                                   {"float at::Tensor::item<float>() const", "/home/jane/app/train"},
+                                   {"train_step(at::Tensor)", "/home/jane/app/train"}};
+  for (size_t i = 0; i < std::size(frames); ++i) {
+    const int symbol = file.Name(frames[i][0]);
+    file.Run(
+        fmt::format("INSERT INTO CUDA_CALLCHAINS VALUES (3, {}, {}, 0, 1, {})", symbol, file.Name(frames[i][1]), i));
+  }
+  ASSERT_READ(recording, file);
+  ASSERT_EQ(recording.stack_frame.size(), std::size(frames));
+  for (const StackFrameRow& row : recording.stack_frame) {
+    const bool is_callers = row.depth + 1 == std::size(frames);
+    EXPECT_EQ(recording.frame[row.frame_id].is_user, is_callers) << frames[row.depth][0];
+  }
+}
+
 TEST(NsysTest, EventsTakeTheTimeOfTheirCall) {
   TestExport file;
   file.CreateTables();
