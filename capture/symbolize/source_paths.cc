@@ -125,6 +125,16 @@ size_t HomeLength(std::string_view text, size_t at) {
   return 0;
 }
 
+// "C:" at a word's beginning; "/usr/bin:" and "load:" are lists and labels.
+bool EndsWithDrive(std::string_view text) {
+  if (text.size() < 2 || text.back() != ':' || !std::isalpha(static_cast<unsigned char>(text[text.size() - 2]))) {
+    return false;
+  }
+  if (text.size() == 2) return true;
+  const char before = text[text.size() - 3];
+  return !IsNameCharacter(before) && before != '/' && before != '\\';
+}
+
 std::optional<std::string> RelativeTo(std::string_view path, const std::string& root, std::string_view mark) {
   if (root.empty() || root == "/" || !StartsWith(path, root)) return std::nullopt;
   const std::string_view rest = path.substr(root.size());
@@ -153,8 +163,7 @@ std::string HideHomes(std::string_view text) {
       result += text[i++];
       continue;
     }
-    // "C:\Users\ann": the drive goes too.
-    if (result.size() >= 2 && result.back() == ':') result.resize(result.size() - 2);
+    if (text.substr(i + 1).starts_with("Users") && EndsWithDrive(result)) result.resize(result.size() - 2);
     result += '~';
     i += length;
   }

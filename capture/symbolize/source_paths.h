@@ -16,7 +16,8 @@ struct PathRoots {
 // or to `~`, for the homes of other users too; any other path as it is.
 std::string PortablePath(std::string_view path, const PathRoots& roots);
 
-// Replaces homes (behind /home/, /Users/ or C:\Users\, and /root) in any text: "/home/ann/x.py" -> "~/x.py".
+// Replaces homes (behind /home/, /Users/ or \Users\, and /root) in any text: "/home/ann/x.py" -> "~/x.py". The drive
+// goes with the home: "C:\Users\ann\x.py" -> "~\x.py".
 std::string HideHomes(std::string_view text);
 
 // False for Python files of the standard library and of site-packages or dist-packages, frozen modules and code made by

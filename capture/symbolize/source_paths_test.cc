@@ -19,8 +19,23 @@ TEST(PortablePathTest, NamesNeitherMachineNorPerson) {
 
 TEST(PortablePathTest, HidesHomesInAnyText) {
   EXPECT_EQ(HideHomes("/home/ann/x.py and /root/y.py"), "~/x.py and ~/y.py");
-  EXPECT_EQ(HideHomes("C:\\Users\\ann\\x.py"), "~\\x.py");
   EXPECT_EQ(HideHomes("/srv/root/x.py /home/ /roots/x"), "/srv/root/x.py /home/ /roots/x");
+}
+
+TEST(PortablePathTest, OnlyADriveGoesWithTheHome) {
+  EXPECT_EQ(HideHomes("C:\\Users\\ann\\x.py"), "~\\x.py");
+  EXPECT_EQ(HideHomes("C:/Users/ann/x.py"), "~/x.py");
+  EXPECT_EQ(HideHomes("load \"D:\\Users\\ann\\x\""), "load \"~\\x\"");
+  EXPECT_EQ(HideHomes("load:C:\\Users\\ann\\x"), "load:~\\x");
+  EXPECT_EQ(HideHomes("load:/home/ann/x"), "load:~/x");
+  EXPECT_EQ(HideHomes("load:/Users/ann/x"), "load:~/x");
+  EXPECT_EQ(HideHomes("x:/home/ann/x"), "x:~/x");
+  EXPECT_EQ(HideHomes("file:\\Users\\ann\\x"), "file:~\\x");
+  EXPECT_EQ(HideHomes("/usr/bin:/home/ann/bin:/Users/ann/bin"), "/usr/bin:~/bin:~/bin");
+  EXPECT_EQ(HideHomes("/opt/x:/Users/ann/bin"), "/opt/x:~/bin");
+  EXPECT_EQ(HideHomes(":/Users/ann/bin"), ":~/bin");
+  EXPECT_EQ(HideHomes("3:/Users/ann/bin"), "3:~/bin");
+  EXPECT_EQ(HideHomes("load:/root/x"), "load:~/x");
 }
 
 TEST(PortablePathTest, ARootIsAWholeFolder) {
