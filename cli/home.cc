@@ -13,6 +13,7 @@
 #include <cerrno>
 #include <cstring>
 #include <filesystem>
+#include <set>
 
 #include "base/clock.h"
 #include "base/file.h"
@@ -229,20 +230,22 @@ std::vector<std::string> SpoolFiles(const std::string& folder) {
 absl::StatusOr<std::string> FindCapture(const std::string& home, const std::string& text) {
   std::error_code error;
   if (fs::exists(text, error)) return text;
-  std::vector<std::string> matches;
+  std::vector<const Recording*> matches;  // newest first
+  std::set<std::string_view> uuids;
   SH_ASSIGN_OR_RETURN(const std::vector<Recording> recordings, ListRecordings(home));
   for (const Recording& recording : recordings) {
-    const bool matches_text = text.size() >= kMinimumUuidPrefix && recording.uuid.starts_with(text);
-    if (matches_text) matches.push_back(recording.path);
+    if (text.size() < kMinimumUuidPrefix || !recording.uuid.starts_with(text)) continue;
+    matches.push_back(&recording);
+    uuids.insert(recording.uuid);
   }
-  if (matches.size() == 1) return matches.front();
+  if (uuids.size() == 1) return matches.front()->path;
   if (matches.empty()) {
     return absl::NotFoundError(fmt::format(
         "finding the capture '{}': neither a file nor the beginning of a uuid in {} (`stallhound captures` lists them)",
         text, home));
   }
   return absl::InvalidArgumentError(fmt::format(
-      "finding the capture '{}': {} captures in {} begin so; give more of the uuid", text, matches.size(), home));
+      "finding the capture '{}': {} uuids in {} begin so; give more of the uuid", text, uuids.size(), home));
 }
 
 absl::StatusOr<std::string> NewestCapture(const std::string& home) {

@@ -24,8 +24,8 @@ constexpr int64_t kNow = stallhound::testing::FakeClock::kStartRealtimeNs;
 
 class HomeTest : public ::testing::Test {
  protected:
-  std::string AddCapture(const std::string& uuid, int age_s) {
-    const std::string path = folder_.Write("home/20260101-000000-" + uuid + ".stallhound", "content");
+  std::string AddCapture(const std::string& uuid, int age_s, const std::string& time = "000000") {
+    const std::string path = folder_.Write("home/20260101-" + time + "-" + uuid + ".stallhound", "content");
     const timespec times[2] = {{1'700'000'000 - age_s, 0}, {1'700'000'000 - age_s, 0}};
     utimensat(AT_FDCWD, path.c_str(), times, 0);
     return path;
@@ -117,6 +117,17 @@ TEST_F(HomeTest, FindsByPathAndUuid) {
   EXPECT_EQ(FindCapture(home_, "aaaa").status().code(), absl::StatusCode::kInvalidArgument);
   EXPECT_EQ(FindCapture(home_, "cccc").status().code(), absl::StatusCode::kNotFound);
   EXPECT_EQ(NewestCapture(folder_.File("empty")).status().code(), absl::StatusCode::kNotFound);
+}
+
+TEST_F(HomeTest, TheNewestOfOneUuidIsMeant) {
+  AddCapture("aaaa-1", 50, "000000");
+  const std::string newest = AddCapture("aaaa-1", 10, "000001");
+  AddCapture("aaaa-1", 90, "000002");
+  EXPECT_EQ(*FindCapture(home_, "aaaa-1"), newest);
+  EXPECT_EQ(*FindCapture(home_, "aaaa"), newest);
+  AddCapture("aaaa-2", 0);
+  EXPECT_EQ(FindCapture(home_, "aaaa").status().code(), absl::StatusCode::kInvalidArgument);
+  EXPECT_EQ(*FindCapture(home_, "aaaa-1"), newest);
 }
 
 }  // namespace
