@@ -35,19 +35,12 @@ absl::StatusOr<std::vector<std::string>> SpoolsOf(const std::string& path) {
 
 absl::StatusOr<OpenedRecording> OpenForeignFile(const std::string& path) {
   SH_ASSIGN_OR_RETURN(capture::ForeignFiles foreign, capture::OpenForeign(path, {}));
-  OpenedRecording opened;
-  for (capture::ForeignFile& file : foreign.files) {
-    if (file.capture == nullptr) continue;
-    if (opened.reader != nullptr) {
-      return absl::InvalidArgumentError(
-          fmt::format("reading '{}': it holds several recordings; unpack it and give one", path));
-    }
-    opened.reader = std::move(file.capture);
-  }
-  if (opened.reader == nullptr) {
+  if (foreign.files.size() > 1) {
     return absl::InvalidArgumentError(
-        fmt::format("reading '{}': {} holds no recording", path, foreign.files.front().importer->description));
+        fmt::format("reading '{}': it holds several recordings; unpack it and give one", path));
   }
+  OpenedRecording opened;
+  opened.reader = std::move(foreign.files.front().capture);
   return opened;
 }
 

@@ -34,7 +34,7 @@ class ImportedCapture : public CaptureReader {
   virtual CountRules count_rules() const { return {}; }
 };
 
-// Exactly one of `open`, `count` and `refuse` is set, according to what the format is.
+// Exactly one of `open` and `refuse` is set.
 struct Importer {
   const char* format;       // "kineto": the value of CaptureInfo::format
   const char* description;  // for messages: "PyTorch Kineto / Chrome trace JSON"
@@ -42,8 +42,6 @@ struct Importer {
   // A recording. Errors: InvalidArgument (not what it seemed; the message says what is missing), DataLoss (damaged or
   // truncated), Unimplemented (a known format that is not read; the message says what to do instead).
   absl::StatusOr<std::unique_ptr<ImportedCapture>> (*open)(std::shared_ptr<ImportSource> source) = nullptr;
-  // Not a recording (benchmark results, kernel metrics): only counted here; its own header reads it.
-  absl::StatusOr<ImportCounts> (*count)(std::shared_ptr<ImportSource> source) = nullptr;
   // Known and not imported: why, and what to do instead.
   absl::Status (*refuse)(const ImportSource& source) = nullptr;
 };
@@ -56,11 +54,8 @@ absl::StatusOr<const Importer*> ChooseImporter(const ImportSource& source);
 
 // One file or archive member that can be read.
 struct ForeignFile {
-  std::string name;  // member name in an archive, else the file's name
-  const Importer* importer = nullptr;
-  std::shared_ptr<ImportSource> source;
-  // The recording; null if the format is counted only.
-  std::unique_ptr<ImportedCapture> capture;
+  std::string name;                          // member name in an archive, else the file's name
+  std::unique_ptr<ImportedCapture> capture;  // never null
 };
 
 // Members of an archive that were not read, each as a message.

@@ -35,12 +35,9 @@ std::string Beginning(std::string_view head) {
 absl::StatusOr<ForeignFile> OpenOne(std::shared_ptr<ImportSource> source) {
   ForeignFile file;
   file.name = source->name();
-  SH_ASSIGN_OR_RETURN(file.importer, ChooseImporter(*source));
-  file.source = std::move(source);
-  if (file.importer->refuse != nullptr) return file.importer->refuse(*file.source);
-  if (file.importer->open != nullptr) {
-    SH_ASSIGN_OR_RETURN(file.capture, file.importer->open(file.source));
-  }
+  SH_ASSIGN_OR_RETURN(const Importer* const importer, ChooseImporter(*source));
+  if (importer->refuse != nullptr) return importer->refuse(*source);
+  SH_ASSIGN_OR_RETURN(file.capture, importer->open(std::move(source)));
   return file;
 }
 
@@ -98,7 +95,6 @@ absl::StatusOr<ForeignFiles> OpenForeign(const std::filesystem::path& path, cons
 }
 
 absl::StatusOr<ImportCounts> CountForeign(ForeignFile& file) {
-  if (file.capture == nullptr) return file.importer->count(file.source);
   SH_ASSIGN_OR_RETURN(ImportCounts counts, CountCapture(*file.capture, file.capture->count_rules()));
   file.capture->AddFacts(counts);
   return counts;

@@ -68,7 +68,6 @@ absl::StatusOr<Imported> ImportOne(std::string_view name, std::string_view conte
   ForeignFile& file = files.files.front();
   Imported imported;
   SH_ASSIGN_OR_RETURN(imported.counts, CountForeign(file));
-  if (file.capture == nullptr) return imported;
   SH_RETURN_IF_ERROR(file.capture->Read(AllTables(), imported.rows));
   imported.capture = std::move(file.capture);
   return imported;

@@ -77,11 +77,6 @@ class LossPrinter : public capture::CaptureVisitor {
 };
 
 absl::Status Keep(capture::ForeignFile file, const std::string& home, Console& console) {
-  if (file.capture == nullptr) {
-    console.Warn(fmt::format("importing '{}': {} holds no recording; nothing is kept of it", file.name,
-                             file.importer->description));
-    return absl::OkStatus();
-  }
   const capture::CaptureInfo& info = file.capture->info();
   SH_ASSIGN_OR_RETURN(const std::string path, NewCapturePath(home, info.uuid, SystemClock().RealtimeNs()));
   {
