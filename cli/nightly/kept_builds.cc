@@ -1,10 +1,11 @@
 #include "cli/nightly/kept_builds.h"
 
 #include <absl/strings/ascii.h>
-#include <absl/strings/str_join.h>
 #include <absl/strings/str_split.h>
+#include <fcntl.h>
 #include <fmt/format.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
@@ -37,6 +38,22 @@ bool IsBuildName(std::string_view name) {
 
 std::string RunsPath(const std::string& folder) { return folder + "/" + kRuns; }
 
+bool Contains(const std::vector<std::string>& uuids, std::string_view uuid) {
+  return std::find(uuids.begin(), uuids.end(), uuid) != uuids.end();
+}
+
+// One write at the end of what is there by then: runs of the same program may overlap.
+absl::Status AppendToRuns(const std::string& folder, std::string_view line) {
+  const std::string path = RunsPath(folder);
+  const int file = open(path.c_str(), O_WRONLY | O_APPEND | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0666);
+  if (file < 0) return absl::ErrnoToStatus(errno, fmt::format("opening '{}'", path));
+  const ssize_t count = write(file, line.data(), line.size());
+  const int error = count < 0 ? errno : ENOSPC;
+  close(file);
+  if (count == static_cast<ssize_t>(line.size())) return absl::OkStatus();
+  return absl::ErrnoToStatus(error, fmt::format("adding a run to '{}'", path));
+}
+
 std::optional<KeptBuild> BuildAt(const fs::path& folder) {
   KeptBuild build;
   build.folder = folder;
@@ -51,7 +68,10 @@ std::optional<KeptBuild> BuildAt(const fs::path& folder) {
   }
   const absl::StatusOr<std::string> text = ReadFile(runs);
   if (!text.ok()) return std::nullopt;
-  build.run_uuids = absl::StrSplit(*text, '\n', absl::SkipEmpty());
+  const std::vector<std::string> uuids = absl::StrSplit(*text, '\n', absl::SkipEmpty());
+  for (const std::string& uuid : uuids) {
+    if (!Contains(build.run_uuids, uuid)) build.run_uuids.push_back(uuid);
+  }
   build.bytes = static_cast<uint64_t>(binary_status.st_size + runs_status.st_size);
   build.modified_ns = runs_status.st_mtim.tv_sec * int64_t{1'000'000'000} + runs_status.st_mtim.tv_nsec;
   return build;
@@ -67,16 +87,13 @@ absl::StatusOr<KeptBuild> KeepBuild(const std::string& home, const std::string& 
   const std::string copy = folder + "/" + kBinary;
   SH_RETURN_IF_ERROR(WriteFileAtomically(copy, program));
   if (chmod(copy.c_str(), 0755) != 0) return absl::ErrnoToStatus(errno, fmt::format("making '{}' executable", copy));
-  SH_RETURN_IF_ERROR(WriteFileAtomically(RunsPath(folder), ""));
+  SH_RETURN_IF_ERROR(AppendToRuns(folder, ""));
   if (std::optional<KeptBuild> build = BuildAt(folder)) return *std::move(build);
   return absl::UnavailableError(fmt::format("keeping the program '{}' in '{}': it is gone again", binary, folder));
 }
 
-absl::Status AddRun(KeptBuild& build, std::string_view run_uuid) {
-  if (std::find(build.run_uuids.begin(), build.run_uuids.end(), run_uuid) == build.run_uuids.end()) {
-    build.run_uuids.emplace_back(run_uuid);
-  }
-  return WriteFileAtomically(RunsPath(build.folder), absl::StrJoin(build.run_uuids, "\n") + "\n");
+absl::Status AddRun(const KeptBuild& build, std::string_view run_uuid) {
+  return AppendToRuns(build.folder, fmt::format("{}\n", run_uuid));
 }
 
 std::vector<KeptBuild> ListBuilds(const std::string& home) {
@@ -91,7 +108,7 @@ std::vector<KeptBuild> ListBuilds(const std::string& home) {
 
 absl::StatusOr<std::optional<KeptBuild>> FindBuildOfRun(const std::string& home, std::string_view run_uuid) {
   for (KeptBuild& build : ListBuilds(home)) {
-    if (std::find(build.run_uuids.begin(), build.run_uuids.end(), run_uuid) == build.run_uuids.end()) continue;
+    if (!Contains(build.run_uuids, run_uuid)) continue;
     SH_ASSIGN_OR_RETURN(const std::string program, ReadFile(build.binary));
     if (NameOf(program) == fs::path(build.folder).filename()) return std::move(build);
     return absl::DataLossError(
@@ -104,8 +121,7 @@ absl::StatusOr<std::optional<KeptBuild>> FindBuildOfRun(const std::string& home,
 bool AreOfOneBuild(const std::string& home, std::string_view run_uuid, std::string_view other_uuid) {
   const absl::StatusOr<std::optional<KeptBuild>> build = FindBuildOfRun(home, run_uuid);
   if (!build.ok() || !build->has_value()) return false;
-  const std::vector<std::string>& runs = (*build)->run_uuids;
-  return std::find(runs.begin(), runs.end(), other_uuid) != runs.end();
+  return Contains((*build)->run_uuids, other_uuid);
 }
 
 absl::Status RemoveBuild(const KeptBuild& build) {

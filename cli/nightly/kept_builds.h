@@ -27,8 +27,9 @@ struct KeptBuild {
 // what reading and writing give.
 absl::StatusOr<KeptBuild> KeepBuild(const std::string& home, const std::string& binary);
 
-// Notes that the program measured this run. Errors: what writing gives.
-absl::Status AddRun(KeptBuild& build, std::string_view run_uuid);
+// Notes on disk that the program measured this run, beside what other processes note of it meanwhile; `build` stays as
+// it was read. Errors: what writing gives.
+absl::Status AddRun(const KeptBuild& build, std::string_view run_uuid);
 
 // Sorted by folder. What bears other names, or is a link, is left out; without any, empty.
 std::vector<KeptBuild> ListBuilds(const std::string& home);

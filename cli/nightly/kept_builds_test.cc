@@ -37,7 +37,8 @@ TEST_F(KeptBuildsTest, KeepsAProgramOnceWithAllItsRuns) {
   EXPECT_EQ(access(first->binary.c_str(), X_OK), 0);
   EXPECT_EQ(ListBuilds(home_)[0].bytes, 3u + 6u);
   ASSERT_TRUE(KeepRun("run-2").ok());
-  EXPECT_THAT(KeepRun("run-2")->run_uuids, ElementsAre("run-1", "run-2"));
+  ASSERT_TRUE(KeepRun("run-2").ok());
+  EXPECT_THAT(ListBuilds(home_)[0].run_uuids, ElementsAre("run-1", "run-2"));
   folder_.Write("bench", "another", 0755);
   ASSERT_TRUE(KeepRun("run-3").ok());
   EXPECT_EQ(ListBuilds(home_).size(), 2u);
@@ -47,6 +48,15 @@ TEST_F(KeptBuildsTest, KeepsAProgramOnceWithAllItsRuns) {
   EXPECT_TRUE(AreOfOneBuild(home_, "run-1", "run-2"));
   EXPECT_FALSE(AreOfOneBuild(home_, "run-1", "run-3"));
   EXPECT_FALSE(AreOfOneBuild(home_, "run-4", "run-4"));
+}
+
+TEST_F(KeptBuildsTest, RunsThatOverlapAreAllKept) {
+  const absl::StatusOr<KeptBuild> first = KeepBuild(home_, binary_);
+  const absl::StatusOr<KeptBuild> second = KeepBuild(home_, binary_);
+  ASSERT_TRUE(AddRun(*second, "run-2").ok());
+  ASSERT_TRUE(AddRun(*first, "run-1").ok());
+  EXPECT_THAT(ListBuilds(home_)[0].run_uuids, ElementsAre("run-2", "run-1"));
+  EXPECT_TRUE(AreOfOneBuild(home_, "run-1", "run-2"));
 }
 
 TEST_F(KeptBuildsTest, AProgramThatWasChangedIsNotTheOneThatWasKept) {
