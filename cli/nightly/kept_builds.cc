@@ -79,10 +79,23 @@ std::optional<KeptBuild> BuildAt(const fs::path& folder) {
 
 }  // namespace
 
+absl::Status CheckProgram(const KeptBuild& build) {
+  SH_ASSIGN_OR_RETURN(const std::string program, ReadFile(build.binary));
+  const std::string name = NameOf(program);
+  if (name == fs::path(build.folder).filename()) return absl::OkStatus();
+  return absl::DataLossError(
+      fmt::format("reading the kept program '{}': it is not the one that was kept, its SHA-256 begins with {} (hint: "
+                  "remove the folder '{}'; the next run of that program keeps it anew)",
+                  build.binary, name, build.folder));
+}
+
 absl::StatusOr<KeptBuild> KeepBuild(const std::string& home, const std::string& binary) {
   SH_ASSIGN_OR_RETURN(const std::string program, ReadFile(binary));
   const std::string folder = BuildsFolder(home) + "/" + NameOf(program);
-  if (std::optional<KeptBuild> build = BuildAt(folder)) return *std::move(build);
+  if (std::optional<KeptBuild> build = BuildAt(folder)) {
+    SH_RETURN_IF_ERROR(CheckProgram(*build));
+    return *std::move(build);
+  }
   SH_RETURN_IF_ERROR(MakeFolders(folder));
   const std::string copy = folder + "/" + kBinary;
   SH_RETURN_IF_ERROR(WriteFileAtomically(copy, program));
@@ -109,11 +122,8 @@ std::vector<KeptBuild> ListBuilds(const std::string& home) {
 absl::StatusOr<std::optional<KeptBuild>> FindBuildOfRun(const std::string& home, std::string_view run_uuid) {
   for (KeptBuild& build : ListBuilds(home)) {
     if (!Contains(build.run_uuids, run_uuid)) continue;
-    SH_ASSIGN_OR_RETURN(const std::string program, ReadFile(build.binary));
-    if (NameOf(program) == fs::path(build.folder).filename()) return std::move(build);
-    return absl::DataLossError(
-        fmt::format("reading the kept program '{}': it is not the one that was kept, its SHA-256 begins with {}",
-                    build.binary, NameOf(program)));
+    SH_RETURN_IF_ERROR(CheckProgram(build));
+    return std::move(build);
   }
   return std::optional<KeptBuild>();
 }

@@ -24,8 +24,11 @@ struct KeptBuild {
 };
 
 // Copies the program, unless it is there already. Measure the copy: the original may be built anew meanwhile. Errors:
-// what reading and writing give.
+// those of CheckProgram for the copy that is there; what reading and writing give.
 absl::StatusOr<KeptBuild> KeepBuild(const std::string& home, const std::string& binary);
+
+// Whether the file is still what was kept. Errors: DataLoss if not; what reading gives.
+absl::Status CheckProgram(const KeptBuild& build);
 
 // Notes on disk that the program measured this run, beside what other processes note of it meanwhile; `build` stays as
 // it was read. Errors: what writing gives.
@@ -34,7 +37,7 @@ absl::Status AddRun(const KeptBuild& build, std::string_view run_uuid);
 // Sorted by folder. What bears other names, or is a link, is left out; without any, empty.
 std::vector<KeptBuild> ListBuilds(const std::string& home);
 
-// The program that measured the run; nullopt if it is not kept. Errors: DataLoss if the file is not what it was.
+// The program that measured the run; nullopt if it is not kept. Errors: those of CheckProgram.
 absl::StatusOr<std::optional<KeptBuild>> FindBuildOfRun(const std::string& home, std::string_view run_uuid);
 
 // Whether one program is known to have measured both runs.

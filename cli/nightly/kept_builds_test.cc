@@ -65,6 +65,9 @@ TEST_F(KeptBuildsTest, AProgramThatWasChangedIsNotTheOneThatWasKept) {
   const absl::Status status = FindBuildOfRun(home_, "run-1").status();
   EXPECT_EQ(status.code(), absl::StatusCode::kDataLoss);
   EXPECT_THAT(std::string(status.message()), HasSubstr(build->binary));
+  EXPECT_EQ(KeepBuild(home_, binary_).status(), status) << "its times would pass for the program's";
+  ASSERT_TRUE(RemoveBuild(*build).ok());
+  EXPECT_TRUE(KeepBuild(home_, binary_).ok());
 }
 
 TEST_F(KeptBuildsTest, LeavesWhatIsNotItsOwn) {

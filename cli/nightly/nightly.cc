@@ -135,7 +135,7 @@ class Nightly {
     gate.is_same_program = kept && kept->folder == build_.folder;
     if (kept && !gate.is_same_program) {
       gate.confirm = [&](std::span<const std::string> benchmarks, int64_t rounds_a_side) {
-        auto rounds = measure_.interleaved(MeasureOf(*kept), MeasureOf(build_), benchmarks, rounds_a_side, console_);
+        auto rounds = MeasureBeside(*kept, benchmarks, rounds_a_side);
         confirmed = rounds.status();
         return rounds;
       };
@@ -158,6 +158,13 @@ class Nightly {
     return Verdict{fmt::format("{}: {}{}{}", AnswerName(OverallAnswer(*gate_)), AnswersSentence(*gate_),
                                seen.empty() ? "" : ". ", seen),
                    *gate_->exit_code};
+  }
+
+  absl::StatusOr<std::vector<analysis::gate::CaseRounds>> MeasureBeside(const KeptBuild& baseline,
+                                                                        std::span<const std::string> benchmarks,
+                                                                        int64_t rounds_a_side) {
+    SH_RETURN_IF_ERROR(CheckProgram(build_));
+    return measure_.interleaved(MeasureOf(baseline), MeasureOf(build_), benchmarks, rounds_a_side, console_);
   }
 
   // nullopt: there is nothing to confirm with; a note says why.

@@ -203,6 +203,30 @@ TEST_F(NightlyTest, AConfirmationThatFailsLeavesTheRestOfTheVerdicts) {
   EXPECT_THAT(gate_json_.dump(), HasSubstr("Changes of time were not confirmed: round 3 crashed"));
 }
 
+TEST_F(NightlyTest, AKeptProgramThatWasReplacedIsNotMeasured) {
+  Run(1, 1'000'000);
+  const std::string kept = ListBuilds(request_.measure.home)[0].binary;
+  ASSERT_TRUE(WriteFileAtomically(kept, "replaced").ok());
+  measured_ = "";
+  CapturedConsole captured;
+  const absl::Status status = RunNightly(request_, measure_, captured.console()).status();
+  EXPECT_EQ(status.code(), absl::StatusCode::kDataLoss);
+  EXPECT_THAT(std::string(status.message()), HasSubstr(kept + "': it is not the one that was kept"));
+  EXPECT_EQ(measured_, "");
+}
+
+TEST_F(NightlyTest, AKeptProgramThatIsReplacedMeanwhileConfirmsNothing) {
+  Run(1, 1'000'000);
+  folder_.Write("bench", "second", 0755);
+  measure_.run = [this](const MeasureRequest& request, Console&) -> absl::StatusOr<store::RunRecord> {
+    EXPECT_TRUE(WriteFileAtomically(request.bench.binary, "replaced").ok());
+    return next_;
+  };
+  EXPECT_EQ(Run(2, 1'100'000), kExitFine);
+  EXPECT_EQ(interleaved_, "");
+  EXPECT_THAT(out_, HasSubstr("Changes of time were not confirmed: reading the kept program"));
+}
+
 TEST_F(NightlyTest, RunsOfOneSecondHaveReportsOfTheirOwn) {
   std::set<std::string> folders;
   for (int64_t number = 1; number <= 3; ++number) {
