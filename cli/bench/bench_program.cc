@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 #include <string.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <system_error>
 #include <vector>
@@ -21,6 +22,9 @@ namespace stallhound::cli {
 namespace {
 
 constexpr size_t kQuotedLineCount = 5;
+
+// What the bench ends with where cases failed: the gravest of them.
+constexpr int kCodesOfCases[] = {kExitUsage, kExitData, kExitEnvironment, kExitInternal};
 
 std::vector<std::string> Arguments(const BenchProgram& program, const BenchPass& pass, const ScratchFolder& folder) {
   std::vector<std::string> argv = {
@@ -47,21 +51,29 @@ std::string LastLines(const std::string& path) {
   return lines.empty() ? "" : "; it said last:\n  " + absl::StrJoin(lines, "\n  ");
 }
 
-// Why there is no result.
+// A case that failed is a row, and the code of the bench's end says the same. What else it says is of no row.
+bool IsExplained(int exit_code, const BenchOutput& output) {
+  if (exit_code == kExitFine) return true;
+  const bool is_of_cases =
+      std::find(std::begin(kCodesOfCases), std::end(kCodesOfCases), exit_code) != std::end(kCodesOfCases);
+  return is_of_cases &&
+         std::any_of(output.rows.begin(), output.rows.end(), [](const BenchRow& row) { return row.error.has_value(); });
+}
+
+// Why there is no result, or none that counts.
 absl::Status FailureOf(const BenchProgram& program, const BenchPass& pass, const ChildEnd& end,
-                       const std::string& log_path) {
+                       std::string_view explanation) {
   const std::string what = fmt::format("measuring with '{}', {}", program.binary, pass.name);
-  const std::string said = LastLines(log_path);
   if (end.timed_out) {
     return absl::DeadlineExceededError(
         fmt::format("{}: it was not done after {} and was ended (hint: bench.round-timeout in stallhound.toml){}", what,
-                    FormatDuration(program.timeout_ns.value_or(0)), said));
+                    FormatDuration(program.timeout_ns.value_or(0)), explanation));
   }
   if (end.signal) {
     return absl::DataLossError(
-        fmt::format("{}: it was ended by signal {} ({}){}", what, *end.signal, strsignal(*end.signal), said));
+        fmt::format("{}: it was ended by signal {} ({}){}", what, *end.signal, strsignal(*end.signal), explanation));
   }
-  const std::string message = fmt::format("{}: it ended with exit code {}{}", what, *end.exit_code, said);
+  const std::string message = fmt::format("{}: it ended with exit code {}{}", what, *end.exit_code, explanation);
   if (*end.exit_code == kExitUsage) return UsageError(message);
   if (*end.exit_code == kExitEnvironment) return EnvironmentError(message);
   return absl::DataLossError(message);
@@ -101,19 +113,20 @@ absl::StatusOr<BenchOutput> RunBench(const BenchProgram& program, const BenchPas
   if (end.interrupt) AskToStop(*end.interrupt);
   SH_RETURN_IF_ERROR(CheckInterrupt());
   const absl::StatusOr<BenchOutput> output = ReadBenchOutput(folder.File("result.json"), folder.File("samples.jsonl"));
-  // A case that failed gives rows and a code that says so.
+  const std::string said = LastLines(log_path);
+  if (end.timed_out || end.signal) return FailureOf(program, pass, end, said);
   const bool has_result = output.ok() && !output->rows.empty();
-  if (!end.timed_out && !end.signal && has_result) return output;
-  if (!end.timed_out && !end.signal && *end.exit_code == 0) {
-    if (output.ok()) {
-      return UsageError(
-          fmt::format("measuring with '{}': no case matches the filter '{}'", program.binary, program.filter));
-    }
-    return absl::Status(output.status().code(),
-                        fmt::format("measuring with '{}', {}: {}{}", program.binary, pass.name,
-                                    std::string(output.status().message()), LastLines(log_path)));
+  if (has_result && IsExplained(*end.exit_code, *output)) return output;
+  if (has_result) {
+    return FailureOf(program, pass, end, ", though it left a result: the code is of no case that failed" + said);
   }
-  return FailureOf(program, pass, end, log_path);
+  if (*end.exit_code != kExitFine) return FailureOf(program, pass, end, said);
+  if (output.ok()) {
+    return UsageError(
+        fmt::format("measuring with '{}': no case matches the filter '{}'", program.binary, program.filter));
+  }
+  return absl::Status(output.status().code(), fmt::format("measuring with '{}', {}: {}{}", program.binary, pass.name,
+                                                          std::string(output.status().message()), said));
 }
 
 }  // namespace stallhound::cli

@@ -38,8 +38,8 @@ absl::Status CheckBinary(const std::string& binary, std::string_view hint);
 // Runs the pass in a fresh process and reads what it left; that a case failed is a row, not an error. Its output is
 // kept back, its last lines are in the error. Errors: NotFound, PermissionDenied (no program); Cancelled (a signal
 // asked to stop; InterruptSignal() has it); DeadlineExceeded; usage (the bench refused its flags, or no case matches);
-// the environment's (it says that the machine lacks something); DataLoss (it crashed, or left no whole result). All
-// name the program.
+// the environment's (it says that the machine lacks something); DataLoss (it crashed, left no whole result, or ended
+// with a code that no failed case explains). All name the program.
 absl::StatusOr<BenchOutput> RunBench(const BenchProgram& program, const BenchPass& pass);
 
 }  // namespace stallhound::cli

@@ -183,6 +183,34 @@ TEST_F(MeasureTest, ExitCodesOfTheBenchKeepTheirMeaning) {
   }
 }
 
+TEST_F(MeasureTest, ACodeThatNoFailedCaseExplainsIsAnErrorInSpiteOfAResult) {
+  fake_.plan["in_call"] = 2;
+  for (const auto& [code, expected] :
+       {std::pair(2, kExitUsage), {3, kExitData}, {4, kExitEnvironment}, {5, kExitData}, {70, kExitData}}) {
+    fake_.plan["end"] = code;
+    std::filesystem::remove(fake_.plan["calls"].get<std::string>());
+    const absl::Status failure = Failure();
+    EXPECT_EQ(ExitCodeOf(failure), expected) << failure;
+    EXPECT_THAT(std::string(failure.message()),
+                HasSubstr("round 2 of 3: it ended with exit code " + std::to_string(code) + ", though"));
+  }
+}
+
+TEST_F(MeasureTest, ACodeOfAFailedCaseIsItsRow) {
+  fake_.plan["fail"] = {{"layer/b", "out of memory"}};
+  fake_.plan["in_call"] = 1;
+  for (const int code : {4, 70}) {
+    fake_.plan["end"] = code;
+    std::filesystem::remove(fake_.plan["calls"].get<std::string>());
+    const absl::StatusOr<RunRecord> run = Measure();
+    ASSERT_TRUE(run.ok()) << run.status();
+    EXPECT_EQ(run->benchmarks[1].outcome, BenchmarkOutcome::kFailed);
+  }
+  fake_.plan["end"] = 5;
+  std::filesystem::remove(fake_.plan["calls"].get<std::string>());
+  EXPECT_THAT(std::string(Failure().message()), HasSubstr("exit code 5")) << "no code of the bench";
+}
+
 TEST_F(MeasureTest, AResultCutInTheMiddleIsNotTaken) {
   fake_.plan["in_call"] = 2;
   fake_.plan["cut"] = true;

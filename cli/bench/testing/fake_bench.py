@@ -4,7 +4,7 @@
 Keys: calls: file that gets the arguments of each process, a JSON list a line; times_us: {id: time of an iteration}; times_us_of:
 {name of the program: the same};
 device: cpu or cuda; fail: {id: message}; in_call: number of the process, from 1, that does one of these: crash (true),
-exit (code), hang (true), interrupt (how many SIGINT to its parent; then it hangs), ignore (true: SIGINT and SIGTERM),
+exit (code), end (code, behind a whole result), hang (true), interrupt (how many SIGINT to its parent; then it hangs), ignore (true: SIGINT and SIGTERM),
 start (file that gets the numbers of itself and of a process that it starts), nohup (true: SIGHUP to its parent), cut
 (true: half a result); spool: file that a recording pass copies to where the recorder would write it.
 """
@@ -76,4 +76,6 @@ with open(flags["stallhound_samples"], "w") as out:
     out.writelines(json.dumps(line) + "\n" for line in samples)
 if is_recording and "spool" in plan:
     shutil.copy(plan["spool"], os.path.join(os.environ["STALLHOUND_SPOOL_DIR"], "stallhound-999999999-0a.spool"))
+if number == plan.get("in_call") and "end" in plan:
+    sys.exit(plan["end"])
 sys.exit(3 if plan.get("fail") else 0)
