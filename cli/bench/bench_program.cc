@@ -4,6 +4,7 @@
 #include <absl/strings/str_split.h>
 #include <fmt/format.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include <algorithm>
 #include <filesystem>
@@ -22,6 +23,10 @@ namespace stallhound::cli {
 namespace {
 
 constexpr size_t kQuotedLineCount = 5;
+
+// Of a pass, what cannot change from one to the next of one program on one machine.
+constexpr const char* kSteadyContext[] = {"stallhound_device", "device_name", "driver_version",
+                                          "torch_version",     "compiler",    "build_flags"};
 
 // What the bench ends with where cases failed: the gravest of them.
 constexpr int kCodesOfCases[] = {kExitUsage, kExitData, kExitEnvironment, kExitInternal};
@@ -49,6 +54,30 @@ std::string LastLines(const std::string& path) {
   std::vector<std::string> lines = absl::StrSplit(*text, '\n', absl::SkipWhitespace());
   if (lines.size() > kQuotedLineCount) lines.erase(lines.begin(), lines.end() - kQuotedLineCount);
   return lines.empty() ? "" : "; it said last:\n  " + absl::StrJoin(lines, "\n  ");
+}
+
+// Looked at behind the pass: before it somebody could still come in between.
+absl::Status CheckIsSameProgram(const BenchProgram& program, const BenchPass& pass) {
+  if (!program.identity || IdentityOf(program.binary) == program.identity) return absl::OkStatus();
+  return absl::FailedPreconditionError(
+      fmt::format("measuring with '{}', {}: the file was replaced or changed since the first pass, and passes of two "
+                  "programs are no run (hint: don't build while it is measured, or measure a copy)",
+                  program.binary, pass.name));
+}
+
+absl::Status CheckIsSameContext(const BenchProgram& program, const BenchPass& pass, const BenchOutput& output) {
+  if (program.context.empty()) return absl::OkStatus();
+  for (const char* key : kSteadyContext) {
+    const auto before = program.context.find(key), now = output.context.find(key);
+    const std::string was = before == program.context.end() ? "" : before->second;
+    const std::string is = now == output.context.end() ? "" : now->second;
+    if (was == is) continue;
+    return absl::FailedPreconditionError(
+        fmt::format("measuring with '{}', {}: its {} is '{}', and in the first round it was '{}'; rounds of both are "
+                    "no run (hint: measure again when nothing is installed meanwhile)",
+                    program.binary, pass.name, key, is, was));
+  }
+  return absl::OkStatus();
 }
 
 // A case that failed is a row, and the code of the bench's end says the same. What else it says is of no row.
@@ -81,6 +110,13 @@ absl::Status FailureOf(const BenchProgram& program, const BenchPass& pass, const
 
 }  // namespace
 
+std::optional<FileIdentity> IdentityOf(const std::string& path) {
+  struct stat status {};
+  if (stat(path.c_str(), &status) != 0) return std::nullopt;
+  return FileIdentity{status.st_dev, status.st_ino, status.st_size,
+                      status.st_mtim.tv_sec * int64_t{1'000'000'000} + status.st_mtim.tv_nsec};
+}
+
 absl::Status CheckBinary(const std::string& binary, std::string_view hint) {
   std::error_code error;
   if (std::filesystem::is_regular_file(binary, error)) return absl::OkStatus();
@@ -112,11 +148,15 @@ absl::StatusOr<BenchOutput> RunBench(const BenchProgram& program, const BenchPas
   SH_ASSIGN_OR_RETURN(const ChildEnd end, RunWatchedChild(child));
   if (end.interrupt) AskToStop(*end.interrupt);
   SH_RETURN_IF_ERROR(CheckInterrupt());
+  SH_RETURN_IF_ERROR(CheckIsSameProgram(program, pass));
   const absl::StatusOr<BenchOutput> output = ReadBenchOutput(folder.File("result.json"), folder.File("samples.jsonl"));
   const std::string said = LastLines(log_path);
   if (end.timed_out || end.signal) return FailureOf(program, pass, end, said);
   const bool has_result = output.ok() && !output->rows.empty();
-  if (has_result && IsExplained(*end.exit_code, *output)) return output;
+  if (has_result && IsExplained(*end.exit_code, *output)) {
+    SH_RETURN_IF_ERROR(CheckIsSameContext(program, pass, *output));
+    return output;
+  }
   if (has_result) {
     return FailureOf(program, pass, end, ", though it left a result: the code is of no case that failed" + said);
   }

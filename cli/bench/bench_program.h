@@ -5,6 +5,7 @@
 #include <absl/status/statusor.h>
 
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -14,11 +15,25 @@
 
 namespace stallhound::cli {
 
+// Which file a path leads to, and as of when.
+struct FileIdentity {
+  uint64_t device = 0;
+  uint64_t inode = 0;
+  int64_t size_bytes = 0;
+  int64_t modified_ns = 0;  // CLOCK_REALTIME
+  bool operator==(const FileIdentity&) const = default;
+};
+// Links are followed; nullopt: there is no such file.
+std::optional<FileIdentity> IdentityOf(const std::string& path);
+
 struct BenchProgram {
   std::string binary;  // a path
   std::string filter;  // regular expression of benchmark ids
   std::optional<int64_t> min_time_ns;
   std::optional<int64_t> timeout_ns;
+  // Of an earlier pass that this one shall go with; unset: there was none.
+  std::optional<FileIdentity> identity;
+  std::map<std::string, std::string> context;
 };
 
 struct BenchPass {
@@ -39,7 +54,8 @@ absl::Status CheckBinary(const std::string& binary, std::string_view hint);
 // kept back, its last lines are in the error. Errors: NotFound, PermissionDenied (no program); Cancelled (a signal
 // asked to stop; InterruptSignal() has it); DeadlineExceeded; usage (the bench refused its flags, or no case matches);
 // the environment's (it says that the machine lacks something); DataLoss (it crashed, left no whole result, or ended
-// with a code that no failed case explains). All name the program.
+// with a code that no failed case explains); FailedPrecondition (the program, or what it says of its device and
+// libraries, is not what it was in the earlier pass). All name the program.
 absl::StatusOr<BenchOutput> RunBench(const BenchProgram& program, const BenchPass& pass);
 
 }  // namespace stallhound::cli

@@ -21,7 +21,11 @@ namespace stallhound::cli {
 
 BenchSide::BenchSide(const MeasureRequest& request)
     : request_(request),
-      program_{request.bench.binary, request.bench.filter, request.bench.min_time_ns, request.bench.round_timeout_ns},
+      program_{.binary = request.bench.binary,
+               .filter = request.bench.filter,
+               .min_time_ns = request.bench.min_time_ns,
+               .timeout_ns = request.bench.round_timeout_ns,
+               .identity = IdentityOf(request.bench.binary)},
       started_at_ns_(SystemClock().RealtimeNs()),
       started_monotonic_ns_(SystemClock().MonotonicNs()) {}
 
@@ -32,6 +36,7 @@ absl::Status BenchSide::AddRound(const std::string& name) {
   // A shell in which `stallhound env` was evaluated would have every round recorded.
   pass.variables = {{record::kDisable, "1"}};
   SH_ASSIGN_OR_RETURN(BenchOutput output, RunBench(program_, pass));
+  if (rounds_.empty()) program_.context = output.context;
   rounds_.push_back(std::move(output));
   return absl::OkStatus();
 }

@@ -211,6 +211,48 @@ TEST_F(MeasureTest, ACodeOfAFailedCaseIsItsRow) {
   EXPECT_THAT(std::string(Failure().message()), HasSubstr("exit code 5")) << "no code of the bench";
 }
 
+TEST_F(MeasureTest, RoundsOfTwoProgramsAreNoRun) {
+  const std::string binary = folder_.File("bench.py");
+  std::filesystem::copy_file(fake_.binary(), binary);
+  fake_.plan["replace"] = true;
+  fake_.plan["in_call"] = 2;
+  MeasureRequest request = Request();
+  request.bench.binary = binary;
+  const absl::Status failure = MeasureRun(request, console_.console()).status();
+  EXPECT_EQ(ExitCodeOf(failure), kExitData);
+  EXPECT_THAT(std::string(failure.message()), HasSubstr(binary + "', round 2 of 3: the file was replaced"));
+  EXPECT_EQ(fake_.Calls().size(), 2u);
+}
+
+TEST_F(MeasureTest, AProgramThatIsReplacedWhileItIsRecordedHasNoCounts) {
+  const std::string binary = folder_.File("bench.py");
+  std::filesystem::copy_file(fake_.binary(), binary);
+  fake_.Record();
+  fake_.plan["replace"] = true;
+  fake_.plan["in_call"] = 4;
+  MeasureRequest request = Request();
+  request.bench.binary = binary;
+  const absl::StatusOr<RunRecord> run = MeasureRun(request, console_.console());
+  ASSERT_TRUE(run.ok()) << run.status();
+  EXPECT_TRUE(run->info.captures.empty());
+  EXPECT_THAT(console_.err(), HasSubstr("the recording pass: the file was replaced"));
+}
+
+TEST_F(MeasureTest, RoundsWithOtherLibrariesAreNoRun) {
+  fake_.plan["torch_version"] = "2.12.0";
+  fake_.plan["in_call"] = 3;
+  const absl::Status failure = Failure();
+  EXPECT_EQ(ExitCodeOf(failure), kExitData);
+  EXPECT_THAT(std::string(failure.message()),
+              HasSubstr("round 3 of 3: its torch_version is '2.12.0', and in the first round it was '2.11.0'"));
+  fake_.plan["in_call"] = 4 + 3;
+  fake_.Record();
+  const absl::StatusOr<RunRecord> run = Measure();
+  ASSERT_TRUE(run.ok()) << run.status();
+  EXPECT_TRUE(run->info.captures.empty());
+  EXPECT_THAT(console_.err(), HasSubstr("the recording pass: its torch_version is '2.12.0'"));
+}
+
 TEST_F(MeasureTest, AResultCutInTheMiddleIsNotTaken) {
   fake_.plan["in_call"] = 2;
   fake_.plan["cut"] = true;
