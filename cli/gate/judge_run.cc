@@ -160,9 +160,7 @@ class Judge {
     SH_ASSIGN_OR_RETURN(std::vector<Verdict> verdicts, JudgeCounts(baseline, candidate, environment_));
     if (verdicts.empty()) not_recorded_.push_back(candidate.name);
     const bool is_comparable = environment_.counts.empty();
-    CaseDifference difference;
-    difference.benchmark = candidate.name;
-    difference.kernels = CompareKernels(KernelsOf(baseline), KernelsOf(candidate));
+    CaseDifference difference = DifferenceOf(baseline, candidate);
     bool has_changed = !difference.kernels.risen.empty() || !difference.kernels.fallen.empty();
     for (Verdict& verdict : verdicts) {
       verdict.suite = candidate.suite;
@@ -174,7 +172,6 @@ class Judge {
       AddVerdict(std::move(verdict));
     }
     if (!has_changed || !is_comparable) return absl::OkStatus();
-    difference.sites = CompareSites(SitesOf(baseline), SitesOf(candidate));
     judged_.differences.push_back(std::move(difference));
     return absl::OkStatus();
   }

@@ -10,9 +10,9 @@
 #include <string>
 #include <vector>
 
-#include "analysis/gate/difference.h"
 #include "analysis/gate/times.h"
 #include "cli/config/config.h"
+#include "cli/gate/case_difference.h"
 #include "store/run.h"
 
 namespace stallhound::cli {
@@ -32,13 +32,6 @@ struct JudgeRequest {
   std::span<const store::Verdict> confirmed;                 // these settle it (confirmed_verdicts.h)
   std::span<const store::Acknowledgement> acknowledgements;  // those not in force at that instant are left out
   int64_t judged_at_ns = 0;
-};
-
-// What is new in a case, and what is gone.
-struct CaseDifference {
-  std::string benchmark;
-  analysis::gate::KernelDifference kernels;
-  analysis::gate::SiteDifference sites;
 };
 
 struct JudgedRun {

@@ -236,6 +236,34 @@ TEST(JudgeRunTest, LostRecordsAndShortWindowsAreInconclusive) {
   EXPECT_EQ(counts.reason, "window-too-short: baseline 20 iterations, now 9 iterations of at least 10");
 }
 
+TEST(JudgeRunTest, WhatOneSideHasNotRecordedIsNeitherNewNorGone) {
+  BenchmarkResult unrecorded = WithWait(41);
+  unrecorded.iteration_count = std::nullopt;
+  unrecorded.counts_complete = std::nullopt;
+  unrecorded.event_counts.clear();
+  unrecorded.kernels.clear();
+  unrecorded.sync_sites.clear();
+  BenchmarkResult lossy = WithWait(41);
+  lossy.counts_complete = false;
+  lossy.kernels.clear();
+  BenchmarkResult without_details = WithWait(41);
+  without_details.kernels.clear();
+  without_details.sync_sites.clear();
+  for (const BenchmarkResult& result : {unrecorded, lossy, without_details}) {
+    EXPECT_THAT(Judged(RunOf("a", {WithWait(41)}), RunOf("b", {result})).differences, IsEmpty());
+    EXPECT_THAT(Judged(RunOf("a", {result}), RunOf("b", {WithWait(41)})).differences, IsEmpty());
+  }
+  EXPECT_THAT(Find(Judged(RunOf("a", {unrecorded}), RunOf("b")), "kernel").reason, StartsWith("not-recorded: "));
+  BenchmarkResult without_waits = WithWait(41);
+  without_waits.event_counts.erase(without_waits.event_counts.begin() + 1);
+  without_waits.sync_sites.clear();
+  without_waits.kernels.push_back({"other", "8x1x1", "128x1x1", 32, 0, 1, 1});
+  const JudgedRun judged = Judged(RunOf("a", {without_waits}), RunOf("b", {WithWait(41)}));
+  ASSERT_THAT(judged.differences, SizeIs(1)) << "both know their kernels";
+  EXPECT_THAT(judged.differences[0].kernels.fallen, SizeIs(1));
+  EXPECT_THAT(judged.differences[0].sites.risen, IsEmpty());
+}
+
 TEST(JudgeRunTest, ASlowerRunIsSuspectUntilItIsConfirmed) {
   BenchmarkResult slower = Case();
   slower.points = {TimePoint(1.1)};
