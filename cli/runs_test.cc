@@ -116,6 +116,37 @@ TEST_F(RunsTest, AGateThatNoiseBlindsFailsIfStrict) {
   EXPECT_EQ(Run({"gate", "--strict"}).exit_code, 5);
 }
 
+TEST_F(RunsTest, AGateWithoutCountsOrOfAnInterruptedRunIsNoPass) {
+  const auto uncounted = [](const char* uuid, int64_t number) {
+    store::RunRecord run = Record(uuid, number);
+    store::BenchmarkResult& result = run.benchmarks.back();
+    result.iteration_count = std::nullopt;
+    result.counts_complete = std::nullopt;
+    result.kernels.clear();
+    result.event_counts.clear();
+    return run;
+  };
+  Append(uncounted(kFirst, 1));
+  Append(uncounted(kSecond, 2));
+  SetBaseline(kFirst);
+  const SubprocessResult lenient = Run({"gate"});
+  EXPECT_EQ(lenient.exit_code, 0) << lenient.err;
+  EXPECT_THAT(lenient.out, StartsWith("Gate: inconclusive\nVerdicts: 1 inconclusive, 5 pass; counts not recorded in 1 "
+                                      "case. Cases: 2.\n"));
+  EXPECT_EQ(Run({"gate", "--strict"}).exit_code, 5);
+  store::RunRecord interrupted = Record(kThird, 3);
+  interrupted.info.status = store::RunStatus::kInterrupted;
+  Append(interrupted);
+  Append(Record("dddd0000-0000-4000-8000-000000000004", 4));
+  SetBaseline("dddd0000-0000-4000-8000-000000000004");
+  const SubprocessResult stopped = Run({"gate", kThird});
+  EXPECT_EQ(stopped.exit_code, 0) << stopped.err;
+  EXPECT_THAT(stopped.out, StartsWith("Gate: inconclusive\nVerdicts: 8 pass; the run was interrupted. Cases: 2.\n"));
+  EXPECT_EQ(Run({"gate", kThird, "--strict"}).exit_code, 5);
+  EXPECT_THAT(Run({"report", kThird}).out, HasSubstr("Verdicts: 8 pass; the run was interrupted."));
+  EXPECT_EQ(nlohmann::json::parse(Run({"runs", "--format", "json"}).out)[1]["answer"], "inconclusive");
+}
+
 TEST_F(RunsTest, AnExtraWaitFailsTheGateAndIsNamed) {
   Append(Record(kFirst, 1));
   store::RunRecord worse = Record(kSecond, 2);

@@ -24,7 +24,8 @@ and line. Times of stored runs alone make a case suspect, never a failure: `stal
 that fails now is a regression. What was said is kept in the history.
 
 Where `stallhound nightly` kept the program and it is the same for both, other times are the machine's.
-A time whose noise would hide a slow-down of 10% beyond its budget is inconclusive, not a pass.
+A time whose noise would hide a slow-down of 10% beyond its budget is inconclusive, not a pass; so are
+counts that neither side has recorded, unless both ran on the CPU, and a run that was interrupted.
 
 Exit codes: 0 nothing regressed; 1 something did; 3 no run, no baseline or nothing in common; with
 --strict 5 where something is suspect or inconclusive.

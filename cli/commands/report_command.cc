@@ -41,6 +41,7 @@ absl::StatusOr<std::optional<reports::GateReport>> LastGate(const store::RunInfo
     gate.baselines.push_back(GateRunOf(baseline));
   }
   gate.verdicts = GateVerdictsOf(judgements.front());
+  gate.is_interrupted = run.status != store::RunStatus::kComplete;
   return gate;
 }
 

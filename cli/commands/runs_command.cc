@@ -40,6 +40,7 @@ absl::StatusOr<reports::RunSummary> Summary(const store::RunInfo& info, store::H
   if (!judgements.empty()) {
     reports::GateReport gate;
     gate.verdicts = GateVerdictsOf(judgements.front());
+    gate.is_interrupted = info.status != store::RunStatus::kComplete;
     summary.answer = AnswerName(OverallAnswer(gate));
   }
   return summary;

@@ -17,7 +17,7 @@ int ExitCodeOf(const reports::GateReport& report, bool is_strict) {
   using analysis::gate::Answer;
   if (AnswerCount(report, Answer::kRegressed) > 0) return kExitRegression;
   const int64_t open_count = AnswerCount(report, Answer::kSuspect) + AnswerCount(report, Answer::kInconclusive);
-  return is_strict && open_count > 0 ? kExitInconclusive : kExitFine;
+  return is_strict && (open_count > 0 || report.is_interrupted) ? kExitInconclusive : kExitFine;
 }
 
 std::string Formatted(const ReportOptions& options, const reports::GateReport& report, const Console& console) {
@@ -54,6 +54,7 @@ absl::StatusOr<reports::GateReport> JudgeStoredRuns(const GateRequest& request, 
   report.verdicts = GateVerdictsOf(judged.judgement);
   report.differences = GateDifferencesOf(judged.differences);
   report.notes = judged.notes;
+  report.is_interrupted = run.info.status != store::RunStatus::kComplete;
   report.exit_code = ExitCodeOf(report, request.is_strict);
   return report;
 }

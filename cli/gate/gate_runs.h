@@ -29,8 +29,8 @@ struct GateRequest {
 
 // Judges and keeps the judgement in the history. What interleaved rounds have said of the two runs before stands where
 // there are no fresh ones (ConfirmedVerdicts). The report's exit code is 1 if something regressed, 5 if strict and
-// something is suspect or inconclusive, else 0. GateRequest::report is not used. Errors: as JudgeRun and those of the
-// history.
+// something is suspect or inconclusive or the run was interrupted, else 0. GateRequest::report is not used. Errors: as
+// JudgeRun and those of the history.
 absl::StatusOr<reports::GateReport> JudgeStoredRuns(const GateRequest& request, store::History& history);
 
 // The same, and writes the report. Returns its exit code. Errors: also those of the output.

@@ -86,6 +86,7 @@ class Judge {
           "with counts or times; name another baseline, or run the same suite",
           request_.candidate->info.uuid, request_.baseline->info.uuid));
     }
+    AddUncounted();
     AddNotes();
     Acknowledge();
     store::Judgement& judgement = judged_.judgement;
@@ -158,7 +159,7 @@ class Judge {
 
   absl::Status CompareCase(const BenchmarkResult& baseline, const BenchmarkResult& candidate) {
     SH_ASSIGN_OR_RETURN(std::vector<Verdict> verdicts, JudgeCounts(baseline, candidate, environment_));
-    if (verdicts.empty()) not_recorded_.push_back(candidate.name);
+    if (verdicts.empty()) uncounted_.push_back(&candidate);
     const bool is_comparable = environment_.counts.empty();
     CaseDifference difference = DifferenceOf(baseline, candidate);
     bool has_changed = !difference.kernels.risen.empty() || !difference.kernels.fallen.empty();
@@ -266,6 +267,29 @@ class Judge {
                 .reason = reason});
   }
 
+  // A pass would say that no count rose, and nobody knows.
+  void AddUncounted() {
+    for (const BenchmarkResult* result : uncounted_) {
+      if (HasNothingToCount()) {
+        nothing_to_count_.push_back(result->name);
+        continue;
+      }
+      AddVerdict({.suite = result->suite,
+                  .benchmark = result->name,
+                  .metric = kCountsMetric,
+                  .outcome = VerdictOutcome::kInconclusive,
+                  .reason = "not-recorded: on neither side"});
+    }
+  }
+
+  // Recorded on a CPU, a program has no counts, and lacks none.
+  bool HasNothingToCount() const {
+    const auto is_recorded_on_cpu = [](const store::RunInfo& info) {
+      return info.hardware.gpu_count == 0 && !info.captures.empty();
+    };
+    return is_recorded_on_cpu(request_.baseline->info) && is_recorded_on_cpu(request_.candidate->info);
+  }
+
   void AddNotes() {
     std::vector<std::string>& notes = judged_.notes;
     for (const analysis::gate::KeyDifference& key : environment_.times) {
@@ -290,7 +314,7 @@ class Judge {
     add("In the baseline but not in this run", missing_);
     add("Times as interleaved rounds of an earlier judgement of these two runs said", settled_);
     add("Other times, or too noisy ones, of the same program, and so the machine's", same_program_);
-    add("Counts were not recorded on either side", not_recorded_);
+    add("Nothing to count, as both sides ran on the CPU", nothing_to_count_);
   }
 
   void Acknowledge() {
@@ -321,7 +345,8 @@ class Judge {
   std::vector<std::string> missing_;
   std::vector<std::string> settled_;
   std::vector<std::string> same_program_;
-  std::vector<std::string> not_recorded_;
+  std::vector<const BenchmarkResult*> uncounted_;  // neither side has counts
+  std::vector<std::string> nothing_to_count_;
 };
 
 }  // namespace

@@ -40,10 +40,12 @@ struct JudgedRun {
   std::vector<std::string> notes;           // cases of one side only, differing environments, acknowledgements
 };
 
-inline constexpr int64_t kGateRuleVersion = 3;
+inline constexpr int64_t kGateRuleVersion = 4;
 
 // The metric of the verdict on a case that was not measured.
 inline constexpr char kOutcomeMetric[] = "outcome";
+// That of the verdict on a case without counts; one that was recorded on a CPU on both sides has none.
+inline constexpr char kCountsMetric[] = "counts";
 
 inline constexpr char kAcknowledgedReason[] = "acknowledged";
 inline constexpr char kSameProgramReason[] = "same-program";

@@ -34,6 +34,8 @@ store::RunRecord MakeRun(int64_t number, int64_t time_ns) {
   run.info.uuid = fmt::format("{:032x}", number);
   run.info.machine = "m";
   run.info.producer = "test";
+  run.info.hardware.gpu_count = 0;
+  run.info.captures.push_back({"c", "c.stallhound", "0"});
   run.info.started_at_ns = number;
   store::BenchmarkResult& result = run.benchmarks.emplace_back();
   result.suite = "s";
@@ -150,6 +152,8 @@ TEST_F(NightlyTest, ARunWithAFailedCaseDoesNotBecomeTheBaseline) {
 TEST_F(NightlyTest, ARunOnAGpuWithoutCountsDoesNotBecomeTheBaseline) {
   next_ = MakeRun(1, 1'000'000);
   next_.info.hardware.gpu_name = "NVIDIA H200";
+  next_.info.hardware.gpu_count = 1;
+  next_.info.captures.clear();
   EXPECT_EQ(RunNext(), kExitData);
   EXPECT_THAT(out_, HasSubstr("this run cannot become it: its recording pass failed, so its counts are unknown"));
   EXPECT_EQ(BaselineUuid(), "");
@@ -165,6 +169,22 @@ TEST_F(NightlyTest, OtherTimesOfTheSameProgramAreTheMachines) {
   EXPECT_EQ(interleaved_, "");
   EXPECT_THAT(out_, HasSubstr("verdict: pass"));
   EXPECT_THAT(gate_json_.dump(), HasSubstr("same-program"));
+}
+
+TEST_F(NightlyTest, CountsThatNobodyRecordedAreInconclusive) {
+  Run(1, 1'000'000);
+  request_.is_strict = true;
+  EXPECT_EQ(Run(2, 1'000'000), kExitFine) << "nothing to count on a CPU";
+  EXPECT_THAT(out_, HasSubstr("verdict: pass: 1 pass"));
+  EXPECT_THAT(gate_json_["notes"].dump(), HasSubstr("Nothing to count, as both sides ran on the CPU: layer/"));
+  next_ = MakeRun(3, 1'000'000);
+  next_.info.captures.clear();
+  EXPECT_EQ(RunNext(), kExitInconclusive) << "its recording pass failed";
+  EXPECT_THAT(out_, HasSubstr("verdict: inconclusive: 1 inconclusive, 1 pass; counts not recorded in 1 case. "));
+  request_.is_strict = false;
+  next_.info.uuid = std::string(32, '4');
+  EXPECT_EQ(RunNext(), kExitFine);
+  EXPECT_THAT(out_, HasSubstr("counts not recorded in 1 case"));
 }
 
 TEST_F(NightlyTest, AnotherProgramIsConfirmedBesideTheKeptOne) {

@@ -17,9 +17,14 @@ namespace {
 using analysis::gate::Answer;
 using analysis::gate::CountRange;
 
-constexpr char kOutcomeMetric[] = "outcome";  // as cli/gate names it
+constexpr char kOutcomeMetric[] = "outcome";        // as cli/gate names it
+constexpr std::string_view kTimeMetricEnd = "_ns";  // of "gpu_time_ns"; kinds of events have none
 constexpr size_t kShownUuidLength = 8;
 constexpr size_t kShownCommitLength = 12;
+
+bool IsOfCounts(const GateVerdict& verdict) {
+  return verdict.metric != kOutcomeMetric && !verdict.metric.ends_with(kTimeMetricEnd);
+}
 
 std::string Percent(double ratio) { return (ratio > 1 ? "+" : "") + FormatPercent(ratio - 1); }
 
@@ -111,6 +116,17 @@ void AddInconclusive(const GateReport& report, std::vector<Section>& sections) {
   sections.push_back(std::move(section));
 }
 
+// Cases of which no count could be compared, for want of those of a side.
+int64_t UncountedCaseCount(const GateReport& report) {
+  std::set<std::pair<std::string, std::string>> uncounted, counted;
+  for (const GateVerdict& verdict : report.verdicts) {
+    if (!IsOfCounts(verdict)) continue;
+    (verdict.reason == ReasonName(analysis::gate::Reason::kNotRecorded) ? uncounted : counted)
+        .insert({verdict.suite, verdict.benchmark});
+  }
+  return std::count_if(uncounted.begin(), uncounted.end(), [&](const auto& key) { return !counted.contains(key); });
+}
+
 std::string RangeText(const std::optional<CountRange>& range) {
   const CountRange counts = range.value_or(CountRange{});
   return counts.is_stable() ? FormatCount(counts.min)
@@ -160,6 +176,7 @@ void AddDifferences(const GateReport& report, std::vector<Section>& sections) {
 Answer OverallAnswer(const GateReport& report) {
   std::vector<Answer> answers;
   for (const GateVerdict& verdict : report.verdicts) answers.push_back(verdict.answer);
+  if (report.is_interrupted) answers.push_back(Answer::kInconclusive);
   return analysis::gate::Overall(answers);
 }
 
@@ -181,7 +198,11 @@ std::string AnswersSentence(const GateReport& report) {
     if (count == 0) continue;
     text += fmt::format("{}{} {}", text.empty() ? "" : ", ", FormatCount(count), AnswerName(answer));
   }
-  return text.empty() ? "no verdict" : text;
+  if (text.empty()) text = "no verdict";
+  if (const int64_t count = UncountedCaseCount(report); count > 0) {
+    text += fmt::format("; counts not recorded in {} case{}", FormatCount(count), count == 1 ? "" : "s");
+  }
+  return report.is_interrupted ? text + "; the run was interrupted" : text;
 }
 
 std::string SeenFromSentence(const GateReport& report) {

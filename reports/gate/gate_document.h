@@ -21,7 +21,7 @@ std::string RunSentence(const char* what, const GateRun& run);
 // The file and line, else the native symbol, else "unknown". As recorded: a display may obey it.
 std::string SitePlace(const analysis::gate::SiteCount& site);
 
-// "2 regressed, 1 improved, 29 pass".
+// "2 regressed, 1 improved, 29 pass; counts not recorded in 4 cases; the run was interrupted".
 std::string AnswersSentence(const GateReport& report);
 
 // "Slow-downs are seen from 1.2% in half of 12 timed cases, from 54.0% in the noisiest."; empty: no times.

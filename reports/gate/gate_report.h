@@ -53,9 +53,10 @@ struct GateReport {
   std::vector<GateDifference> differences;
   std::vector<std::string> notes;
   std::optional<int> exit_code;  // null: only told, not gated
+  bool is_interrupted = false;   // the run was
 };
 
-// The answer over all verdicts.
+// The answer over all verdicts; of an interrupted run no better than inconclusive.
 analysis::gate::Answer OverallAnswer(const GateReport& report);
 
 // How many verdicts have this answer.
