@@ -147,6 +147,24 @@ TEST_F(RunsTest, AGateWithoutCountsOrOfAnInterruptedRunIsNoPass) {
   EXPECT_EQ(nlohmann::json::parse(Run({"runs", "--format", "json"}).out)[1]["answer"], "inconclusive");
 }
 
+TEST_F(RunsTest, OnlyTimesThatWereJudgedCountForWhatIsSeen) {
+  Append(Record(kFirst, 1));
+  store::RunRecord brief = Record(kSecond, 2);
+  brief.benchmarks.back().points[0].samples.resize(4);
+  Append(brief);
+  store::RunRecord elsewhere = Record(kThird, 3);
+  elsewhere.info.environment.driver = "590.1";
+  Append(elsewhere);
+  SetBaseline(kFirst);
+  const SubprocessResult one = Run({"gate", kSecond});
+  EXPECT_THAT(one.out, HasSubstr("too-few-rounds"));
+  EXPECT_THAT(one.out, HasSubstr("Slow-downs are seen from 0.5% in half of 1 timed cases"));
+  EXPECT_THAT(one.out, EndsWith("Timed but not judged: 1.\n"));
+  const SubprocessResult none = Run({"gate", kThird});
+  EXPECT_THAT(none.out, EndsWith("Times were not judged.\n"));
+  EXPECT_THAT(none.out, Not(HasSubstr("Slow-downs")));
+}
+
 TEST_F(RunsTest, AnExtraWaitFailsTheGateAndIsNamed) {
   Append(Record(kFirst, 1));
   store::RunRecord worse = Record(kSecond, 2);

@@ -16,8 +16,12 @@ namespace {
 
 using analysis::gate::Answer;
 using analysis::gate::CountRange;
+using analysis::gate::Reason;
 
-constexpr char kOutcomeMetric[] = "outcome";        // as cli/gate names it
+constexpr char kOutcomeMetric[] = "outcome";           // as cli/gate names it
+constexpr char kSameProgramReason[] = "same-program";  // the same
+constexpr Reason kUnjudgedTimes[] = {Reason::kTooFewRounds, Reason::kClocks, Reason::kClockNotRecorded,
+                                     Reason::kEnvironmentDiffers};
 constexpr std::string_view kTimeMetricEnd = "_ns";  // of "gpu_time_ns"; kinds of events have none
 constexpr size_t kShownUuidLength = 8;
 constexpr size_t kShownCommitLength = 12;
@@ -127,6 +131,14 @@ int64_t UncountedCaseCount(const GateReport& report) {
   return std::count_if(uncounted.begin(), uncounted.end(), [&](const auto& key) { return !counted.contains(key); });
 }
 
+// Whether its rounds could say anything: what they would have shown is else no answer. A time of one program keeps the
+// code of the screen in its change.
+bool IsTimeJudged(const GateVerdict& verdict) {
+  const std::string& code = verdict.reason == kSameProgramReason ? verdict.change : verdict.reason;
+  return std::none_of(std::begin(kUnjudgedTimes), std::end(kUnjudgedTimes),
+                      [&](Reason reason) { return code.substr(0, code.find(':')) == ReasonName(reason); });
+}
+
 std::string RangeText(const std::optional<CountRange>& range) {
   const CountRange counts = range.value_or(CountRange{});
   return counts.is_stable() ? FormatCount(counts.min)
@@ -207,15 +219,18 @@ std::string AnswersSentence(const GateReport& report) {
 
 std::string SeenFromSentence(const GateReport& report) {
   std::vector<double> effects;
-  int64_t blind_count = 0;
+  int64_t blind_count = 0, unjudged_count = 0;
   for (const GateVerdict& verdict : report.verdicts) {
     if (!verdict.run_round_count) continue;
-    if (verdict.detectable_effect_ratio) {
+    if (!IsTimeJudged(verdict)) {
+      ++unjudged_count;
+    } else if (verdict.detectable_effect_ratio) {
       effects.push_back(*verdict.detectable_effect_ratio);
     } else {
       ++blind_count;
     }
   }
+  if (effects.empty() && blind_count == 0) return unjudged_count > 0 ? "Times were not judged." : "";
   std::string text;
   if (!effects.empty()) {
     std::sort(effects.begin(), effects.end());
@@ -223,8 +238,12 @@ std::string SeenFromSentence(const GateReport& report) {
                        FormatPercent(effects[effects.size() / 2]), FormatCount(static_cast<int64_t>(effects.size())),
                        FormatPercent(effects.back()));
   }
-  if (blind_count == 0) return text;
-  return fmt::format("{}{}Timed too seldom to see any: {}.", text, text.empty() ? "" : " ", FormatCount(blind_count));
+  const auto add = [&](const char* what, int64_t count) {
+    if (count > 0) text += fmt::format("{}{}: {}.", text.empty() ? "" : " ", what, FormatCount(count));
+  };
+  add("Timed too seldom to see any", blind_count);
+  add("Timed but not judged", unjudged_count);
+  return text;
 }
 
 std::string RunSentence(const char* what, const GateRun& run) {

@@ -24,7 +24,8 @@ std::string SitePlace(const analysis::gate::SiteCount& site);
 // "2 regressed, 1 improved, 29 pass; counts not recorded in 4 cases; the run was interrupted".
 std::string AnswersSentence(const GateReport& report);
 
-// "Slow-downs are seen from 1.2% in half of 12 timed cases, from 54.0% in the noisiest."; empty: no times.
+// "Slow-downs are seen from 1.2% in half of 12 timed cases, from 54.0% in the noisiest.", of the cases whose times were
+// judged; "Times were not judged." if none was; empty: no times.
 std::string SeenFromSentence(const GateReport& report);
 
 }  // namespace stallhound::reports
