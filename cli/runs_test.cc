@@ -291,6 +291,21 @@ TEST_F(RunsTest, AReportHoldsTheRunWhole) {
   EXPECT_THAT(Run({"report", "aaaa", "--format", "markdown"}).out, StartsWith("# Run aaaa0000\n"));
 }
 
+TEST_F(RunsTest, SitesOfAReportAreSortedByWhatItPrints) {
+  store::RunRecord run = Record(kFirst, 1);
+  AddWait(run);
+  store::BenchmarkResult& often = run.benchmarks.front();
+  often.iteration_count = 200;
+  often.sync_sites = {{EventKind::kWait, "often.cc", 1, "Forward", std::nullopt, std::nullopt, "cudaStreamSynchronize",
+                       200, 400'000, 300'000, 260'000},
+                      {EventKind::kWait, "unknown.cc", 2, "Forward", std::nullopt, std::nullopt,
+                       "cudaStreamSynchronize", 200, 400'000, 300'000, std::nullopt}};
+  Append(run);
+  const std::string text = Run({"report", "--format", "markdown"}).out;
+  EXPECT_LT(text.find("layer_norm_optimized.cc:41"), text.find("often.cc:1")) << "12.5 us before 1.3 us\n" << text;
+  EXPECT_LT(text.find("often.cc:1"), text.find("unknown.cc:2")) << text;
+}
+
 TEST_F(RunsTest, AnErrorOfAnyLengthIsShortInTablesAndWholeInJson) {
   Append(Record(kFirst, 1));
   store::RunRecord failed = Record(kSecond, 2);

@@ -122,9 +122,15 @@ std::string Place(const RunSite& site) {
   return site.line ? fmt::format("{}:{}", *site.file, *site.line) : *site.file;
 }
 
+// Null: unknown.
+std::optional<int64_t> EachNs(const std::optional<int64_t>& total_ns, const std::optional<int64_t>& iteration_count) {
+  if (!total_ns || !iteration_count || *iteration_count <= 0) return std::nullopt;
+  return *total_ns / *iteration_count;
+}
+
 std::string EachText(const std::optional<int64_t>& total_ns, const std::optional<int64_t>& iteration_count) {
-  if (!total_ns || !iteration_count || *iteration_count <= 0) return kUnknown;
-  return FormatDuration(*total_ns / *iteration_count);
+  const std::optional<int64_t> each_ns = EachNs(total_ns, iteration_count);
+  return each_ns ? FormatDuration(*each_ns) : kUnknown;
 }
 
 void AddSites(const RunReport& report, std::vector<Section>& sections) {
@@ -138,7 +144,8 @@ void AddSites(const RunReport& report, std::vector<Section>& sections) {
   }
   if (entries.empty()) return;
   std::stable_sort(entries.begin(), entries.end(), [](const Entry& a, const Entry& b) {
-    return a.site->recoverable_ns.value_or(-1) > b.site->recoverable_ns.value_or(-1);
+    return EachNs(a.site->recoverable_ns, a.benchmark->iteration_count) >
+           EachNs(b.site->recoverable_ns, b.benchmark->iteration_count);
   });
   Section section{"Sync sites", {"Times are per iteration; the costliest first."}, {}};
   section.table.columns = {{"case", ColumnKind::kName},       {"kind", ColumnKind::kName},
