@@ -58,7 +58,7 @@ absl::StatusOr<Target> TargetOf(const std::string& path) {
 
 }  // namespace
 
-absl::StatusOr<std::string> ReadFile(const std::string& path) {
+absl::StatusOr<std::string> ReadFile(const std::string& path, size_t most_bytes) {
   const int fd = open(path.c_str(), O_RDONLY | O_CLOEXEC);
   if (fd < 0) return Errno("opening", path, errno);
   std::string content;
@@ -73,6 +73,10 @@ absl::StatusOr<std::string> ReadFile(const std::string& path) {
     }
     if (count == 0) break;
     content.append(piece, static_cast<size_t>(count));
+    if (content.size() > most_bytes) {
+      close(fd);
+      return absl::OutOfRangeError(fmt::format("reading '{}': it has more than {} bytes", path, most_bytes));
+    }
   }
   close(fd);
   return content;
@@ -82,6 +86,13 @@ absl::Status WriteFileAtomically(const std::string& path, std::string_view conte
   SH_ASSIGN_OR_RETURN(AtomicFile file, AtomicFile::Create(path));
   SH_RETURN_IF_ERROR(file.Write(content));
   return file.Commit();
+}
+
+bool IsSameFile(const std::string& a, const std::string& b) {
+  struct stat first {};
+  struct stat second {};
+  return stat(a.c_str(), &first) == 0 && stat(b.c_str(), &second) == 0 && first.st_dev == second.st_dev &&
+         first.st_ino == second.st_ino;
 }
 
 absl::Status CheckWritable(const std::string& path) {

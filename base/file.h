@@ -4,18 +4,24 @@
 
 #include <absl/status/statusor.h>
 
+#include <cstddef>
+#include <limits>
 #include <string>
 #include <string_view>
 
 namespace stallhound {
 
-// The file's bytes. Errors: NotFound, PermissionDenied, or what errno says.
-absl::StatusOr<std::string> ReadFile(const std::string& path);
+// The file's bytes. Errors: NotFound, PermissionDenied, or what errno says; OutOfRange: more than `most_bytes`, as of a
+// device without an end.
+absl::StatusOr<std::string> ReadFile(const std::string& path, size_t most_bytes = std::numeric_limits<size_t>::max());
 
 // Replaces `path` by a file with this content: written beside it under another name, then renamed. A symbolic link is
 // followed and stays; a file that exists keeps its mode, a new one has 0666 less the umask. What is no regular file (a
 // device, a FIFO) is written straight into. Errors: what errno says (a folder: EISDIR); a file is then as it was.
 absl::Status WriteFileAtomically(const std::string& path, std::string_view content);
+
+// Whether both paths lead to one file (device and inode); false if either can't be looked at.
+bool IsSameFile(const std::string& a, const std::string& b);
 
 // Whether WriteFileAtomically can be expected to work now; touches nothing. Errors: as there.
 absl::Status CheckWritable(const std::string& path);

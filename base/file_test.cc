@@ -50,6 +50,26 @@ TEST(FileTest, AFileThatExistsKeepsItsMode) {
   EXPECT_EQ(*ReadFile(folder.File("a")), "new");
 }
 
+TEST(FileTest, ReadsNoMoreThanAsked) {
+  testing::TempDir folder;
+  folder.Write("a", "12345");
+  EXPECT_EQ(*ReadFile(folder.File("a"), 5), "12345");
+  EXPECT_TRUE(absl::IsOutOfRange(ReadFile(folder.File("a"), 4).status()));
+  EXPECT_TRUE(absl::IsOutOfRange(ReadFile("/dev/zero", 1 << 20).status()));
+}
+
+TEST(FileTest, TheSameFileHasManyNames) {
+  testing::TempDir folder;
+  folder.Write("a", "x");
+  folder.Write("b", "x");
+  std::filesystem::create_symlink("a", folder.File("link"));
+  std::filesystem::create_hard_link(folder.File("a"), folder.File("hard"));
+  EXPECT_TRUE(IsSameFile(folder.File("a"), folder.File("link")));
+  EXPECT_TRUE(IsSameFile(folder.File("hard"), folder.path() + "/./a"));
+  EXPECT_FALSE(IsSameFile(folder.File("a"), folder.File("b")));
+  EXPECT_FALSE(IsSameFile(folder.File("none"), folder.File("none")));
+}
+
 TEST(FileTest, LinksAreFollowed) {
   testing::TempDir folder;
   folder.Write("a", "old");
