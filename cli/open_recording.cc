@@ -5,12 +5,14 @@
 #include <filesystem>
 #include <utility>
 
+#include "base/file.h"
 #include "base/status_macros.h"
 #include "capture/file/capture_file.h"
 #include "capture/import/importer.h"
 #include "capture/join/join_trace.h"
 #include "capture/spool/format.h"
 #include "capture/spool/reader.h"
+#include "cli/exit_code.h"
 #include "cli/home.h"
 
 namespace stallhound::cli {
@@ -41,6 +43,7 @@ absl::StatusOr<OpenedRecording> OpenForeignFile(const std::string& path) {
   }
   OpenedRecording opened;
   opened.reader = std::move(foreign.files.front().capture);
+  opened.files = {path};
   return opened;
 }
 
@@ -48,6 +51,7 @@ absl::StatusOr<OpenedRecording> OpenOne(const std::string& home, const std::stri
   SH_ASSIGN_OR_RETURN(const std::string path, FindCapture(home, text));
   if (!capture::IsCaptureFile(path)) return OpenForeignFile(path);
   OpenedRecording opened;
+  opened.files = {path};
   SH_ASSIGN_OR_RETURN(opened.reader, capture::OpenCaptureFile(path));
   return opened;
 }
@@ -69,6 +73,7 @@ absl::StatusOr<OpenedRecording> OpenRecording(const std::string& home, const std
     }
     opened.spools.insert(opened.spools.end(), spools.begin(), spools.end());
   }
+  opened.files = opened.spools;
   SH_ASSIGN_OR_RETURN(opened.reader, capture::OpenSpools(opened.spools));
   return opened;
 }
@@ -80,6 +85,16 @@ absl::Status AddTrace(const std::string& path, OpenedRecording& opened) {
   }
   SH_ASSIGN_OR_RETURN(OpenedRecording trace, OpenForeignFile(path));
   SH_ASSIGN_OR_RETURN(opened.reader, capture::JoinTrace(std::move(opened.reader), std::move(trace.reader)));
+  opened.files.push_back(path);
+  return absl::OkStatus();
+}
+
+absl::Status CheckNotRead(const std::string& output, const OpenedRecording& opened) {
+  for (const std::string& file : opened.files) {
+    if (IsSameFile(output, file)) {
+      return UsageError(fmt::format("--output: '{}' is what is read, and would be overwritten", output));
+    }
+  }
   return absl::OkStatus();
 }
 

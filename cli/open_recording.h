@@ -15,6 +15,7 @@ namespace stallhound::cli {
 struct OpenedRecording {
   std::unique_ptr<capture::CaptureReader> reader;
   std::vector<std::string> spools;  // the spool files it is made of; empty for captures and foreign files
+  std::vector<std::string> files;   // all that the reader reads
 };
 
 // `paths`: spool files and folders of them (together one recording), or one capture (a path or the beginning of a uuid
@@ -26,5 +27,8 @@ absl::StatusOr<OpenedRecording> OpenRecording(const std::string& home, const std
 // Puts another profiler's trace of the recorded process beside spools that left CUPTI alone (capture/join). Errors:
 // InvalidArgument (no spools, or what does not belong together), and those of the reader.
 absl::Status AddTrace(const std::string& path, OpenedRecording& opened);
+
+// Before anything is written to `output`, as --output names it. Errors: usage, if that is a file of the recording.
+absl::Status CheckNotRead(const std::string& output, const OpenedRecording& opened);
 
 }  // namespace stallhound::cli

@@ -85,5 +85,39 @@ TEST_F(SavedCaptureTest, ACaptureThatCannotBeReadIsReplaced) {
   EXPECT_GT(std::filesystem::file_size(Capture()), 100u);
 }
 
+TEST_F(SavedCaptureTest, NoReportIsWrittenOverWhatItIsOf) {
+  const std::string spool = capture::spool::GenerateSpool(folder_.path(), {});
+  const std::string before = *ReadFile(spool);
+  const std::string link = folder_.File("link");
+  std::filesystem::create_hard_link(spool, link);
+  const std::vector<std::vector<std::string>> commands = {{"hunt", "--output", spool, "--from", spool},
+                                                          {"counts", spool, "--output", link},
+                                                          {"export", "--output", spool, spool}};
+  for (const std::vector<std::string>& command : commands) {
+    const SubprocessResult result = RunSubprocess(StallhoundOptions(home_, command));
+    EXPECT_EQ(result.exit_code, 2) << command[0];
+    EXPECT_THAT(result.err, HasSubstr("is what is read, and would be overwritten")) << command[0];
+  }
+  EXPECT_EQ(*ReadFile(spool), before);
+  const std::string budget = folder_.Write("b.toml", "[[range]]\nmax-waits = 0\n");
+  EXPECT_EQ(RunSubprocess(StallhoundOptions(home_, {"hunt", "--budget", budget, "--output", budget, "--from", spool}))
+                .exit_code,
+            2);
+  ASSERT_EQ(HuntFrom(spool).exit_code, 0);
+  const SubprocessResult newest = RunSubprocess(StallhoundOptions(home_, {"counts", "--output", Capture()}));
+  EXPECT_EQ(newest.exit_code, 2) << newest.err;
+}
+
+TEST_F(SavedCaptureTest, AnExportGoesToStdoutToo) {
+  const std::string spool = capture::spool::GenerateSpool(folder_.path(), {.kernel_count = 10});
+  const std::string file = folder_.File("events.csv");
+  RunSubprocess(StallhoundOptions(home_, {"export", "--format", "csv", "--output", file, spool}));
+  const SubprocessResult result =
+      RunSubprocess(StallhoundOptions(home_, {"export", "--format", "csv", "--output", "-", spool}));
+  EXPECT_EQ(result.exit_code, 0) << result.err;
+  EXPECT_EQ(result.out, *ReadFile(file));
+  EXPECT_THAT(result.err, HasSubstr("stdout: "));
+}
+
 }  // namespace
 }  // namespace stallhound::cli

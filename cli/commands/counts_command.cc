@@ -39,6 +39,7 @@ absl::StatusOr<int> RunCountsCommand(const CountsOptions& options, CommandContex
   if (!options.range.empty()) counts_options.range = options.range;
   SH_ASSIGN_OR_RETURN(counts_options.steps, SelectSteps(options.steps, options.range));
   SH_ASSIGN_OR_RETURN(const OpenedRecording recording, OpenRecording(HomeFolder(), options.paths));
+  SH_RETURN_IF_ERROR(CheckNotRead(options.report.output, recording));
   absl::StatusOr<analysis::CountsReport> report = absl::UnknownError("");
   {
     Progress progress(context.console, "counting");

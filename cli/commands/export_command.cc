@@ -85,22 +85,36 @@ absl::StatusOr<Prepared> Prepare(const Options& options, const std::optional<Aro
   return result;
 }
 
+absl::StatusOr<capture::ExportSummary> Write(capture::CaptureReader& reader, const capture::ExportOptions& options,
+                                             const std::string& output, Console& console) {
+  if (output == "-") {
+    const auto print = [&console](std::string_view piece) {
+      console.Out(piece);
+      return absl::OkStatus();
+    };
+    return capture::Export(reader, options, print);
+  }
+  SH_ASSIGN_OR_RETURN(AtomicFile file, AtomicFile::Create(output));
+  const auto write = [&file](std::string_view piece) { return file.Write(piece); };
+  SH_ASSIGN_OR_RETURN(const capture::ExportSummary summary, capture::Export(reader, options, write));
+  SH_RETURN_IF_ERROR(file.Commit());
+  return summary;
+}
+
 absl::StatusOr<int> RunExportCommand(const Options& options, CommandContext& context) {
   SH_ASSIGN_OR_RETURN(const std::optional<Around> around, AroundOf(options));
   SH_ASSIGN_OR_RETURN(const OpenedRecording recording, OpenRecording(HomeFolder(), options.paths));
+  SH_RETURN_IF_ERROR(CheckNotRead(options.output, recording));
   capture::ExportSummary summary;
   Prepared prepared;
   {
     Progress progress(context.console, "exporting");
     WatchedReader reader(*recording.reader, progress);
     SH_ASSIGN_OR_RETURN(prepared, Prepare(options, around, reader));
-    SH_ASSIGN_OR_RETURN(AtomicFile file, AtomicFile::Create(options.output));
-    const auto write = [&file](std::string_view piece) { return file.Write(piece); };
-    SH_ASSIGN_OR_RETURN(summary, capture::Export(reader, prepared.options, write));
-    SH_RETURN_IF_ERROR(file.Commit());
+    SH_ASSIGN_OR_RETURN(summary, Write(reader, prepared.options, options.output, context.console));
   }
-  context.console.Note(fmt::format("{}: {} events, {}{}", options.output, FormatCount(summary.slice_count),
-                                   FormatBytes(summary.byte_count),
+  context.console.Note(fmt::format("{}: {} events, {}{}", options.output == "-" ? "stdout" : options.output,
+                                   FormatCount(summary.slice_count), FormatBytes(summary.byte_count),
                                    prepared.finding.empty() ? "" : ", around " + prepared.finding));
   return kExitFine;
 }
@@ -122,7 +136,7 @@ void AddExportCommand(CommandRegistry& registry) {
       ->check(CLI::IsMember({"perfetto", "chrome", "csv"}))
       ->capture_default_str()
       ->type_name("FORMAT");
-  command->add_option("--output", options->output, "Where to write")->required()->type_name("FILE");
+  command->add_option("--output", options->output, "Where to write; - is stdout")->required()->type_name("FILE");
   command->add_option("--around", options->around, "Only what happens around this finding of a hunt: 1 is the first")
       ->type_name("FINDING");
   command

@@ -98,6 +98,7 @@ absl::StatusOr<int> ReportAndSave(const HuntReportOptions& options, const std::v
   const std::string home = HomeFolder();
   SH_ASSIGN_OR_RETURN(OpenedRecording recording, OpenRecording(home, spools));
   if (!options.kineto.empty()) SH_RETURN_IF_ERROR(AddTrace(options.kineto, recording));
+  SH_RETURN_IF_ERROR(CheckNotRead(options.report.output, recording));
   const absl::StatusOr<int> verdict = ReportHunt(options, recording, end, console);
   SH_RETURN_IF_ERROR(CheckInterrupt());
   if (!recording.spools.empty()) {
@@ -204,6 +205,9 @@ absl::StatusOr<int> RunHuntCommand(HuntCommandOptions options, CommandContext& c
     return UsageError("what shall be hunted? stallhound hunt -- COMMAND..., or --from SPOOLS (stallhound hunt --help)");
   }
   SH_ASSIGN_OR_RETURN(options.report.budget, LoadBudget(options.budget, options.report.range));
+  if (IsSameFile(options.report.report.output, options.budget.file)) {
+    return UsageError(fmt::format("--output: '{}' is the budget, and would be overwritten", options.budget.file));
+  }
   if (options.report.report.format == "junit" && options.report.budget.limits.empty()) {
     return UsageError("--format junit prints the limits of a budget: give --budget, --max-waits or another limit");
   }
