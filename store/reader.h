@@ -16,7 +16,7 @@ namespace stallhound::store {
 
 struct RunFilter {
   size_t limit = 20;                             // the newest by start
-  std::optional<std::string> comparability_key;  // as ComparabilityKey makes it
+  std::optional<std::string> comparability_key;  // as comparability.h makes it
   std::optional<std::string> branch;
 };
 

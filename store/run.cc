@@ -1,8 +1,5 @@
 #include "store/run.h"
 
-#include <absl/strings/escaping.h>
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <iterator>
 
@@ -29,10 +26,6 @@ bool Find(const std::string_view (&texts)[count], std::string_view text, Enum& v
   return true;
 }
 
-void AddLine(std::string& key, std::string_view name, const std::optional<std::string>& value) {
-  key += fmt::format("{}={}\n", name, value.has_value() ? absl::CEscape(*value) : "?");
-}
-
 template <typename T>
 void Sort(std::vector<T>& values) {
   std::sort(values.begin(), values.end(), [](const T& a, const T& b) { return a < b; });
@@ -52,21 +45,6 @@ SH_ENUM_TEXTS(Confidence)
 SH_ENUM_TEXTS(VerdictOutcome)
 SH_ENUM_TEXTS(EventKind)
 #undef SH_ENUM_TEXTS
-
-std::string ComparabilityKey(const Hardware& hardware, const Environment& environment) {
-  std::string key;
-  AddLine(key, "gpu_name", hardware.gpu_name);
-  key += hardware.sm_count.has_value() ? fmt::format("sm_count={}\n", *hardware.sm_count) : "sm_count=?\n";
-  AddLine(key, "mig_profile", hardware.mig_profile);
-  AddLine(key, "driver", environment.driver);
-  AddLine(key, "cuda_runtime", environment.cuda_runtime);
-  AddLine(key, "libtorch", environment.libtorch);
-  AddLine(key, "cudnn", environment.cudnn);
-  AddLine(key, "cublas", environment.cublas);
-  AddLine(key, "build_flags", environment.build_flags);
-  for (const auto& [name, value] : environment.switches) AddLine(key, "env." + name, value);
-  return key;
-}
 
 void SortLists(RunRecord& run) {
   Sort(run.info.captures);

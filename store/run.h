@@ -77,7 +77,7 @@ struct Hardware {
   std::optional<int64_t> power_limit_mw;
   std::optional<std::string> vbios;
   std::optional<bool> ecc;
-  std::optional<std::string> mig_profile;  // "": MIG is off
+  std::optional<std::string> mig_profile;  // "1g.18gb"; "": MIG is off
   std::optional<int64_t> pcie_generation;
   std::optional<int64_t> pcie_lane_count;
   std::optional<std::string> topology;
@@ -99,10 +99,6 @@ struct Environment {
   std::map<std::string, std::string> switches;  // allow-listed environment variables that were set
   auto operator<=>(const Environment&) const = default;
 };
-
-// What two runs must share so that their counts compare exactly: GPU name, SM count, MIG, driver, CUDA, LibTorch,
-// cuDNN, cuBLAS, build flags and switches, as "name=value" lines. Unknown equals unknown.
-std::string ComparabilityKey(const Hardware& hardware, const Environment& environment);
 
 struct Capture {
   std::string uuid;

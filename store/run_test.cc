@@ -35,22 +35,6 @@ TEST(RunValues, EveryEnumeratorHasItsText) {
   EXPECT_EQ(Text(EventKind::kQuerySpin), "query-spin");
 }
 
-TEST(RunValues, ComparabilityKeyHoldsWhatCountsDependOn) {
-  Hardware hardware;
-  hardware.gpu_name = "NVIDIA H200";
-  Environment environment;
-  environment.switches["OMP_NUM_THREADS"] = "1\n2";
-  const std::string key = ComparabilityKey(hardware, environment);
-  EXPECT_EQ(key,
-            "gpu_name=NVIDIA H200\nsm_count=?\nmig_profile=?\ndriver=?\ncuda_runtime=?\nlibtorch=?\ncudnn=?\ncublas=?\n"
-            "build_flags=?\nenv.OMP_NUM_THREADS=1\\n2\n");
-  hardware.vbios = "96.00";
-  environment.host_kernel = "6.8";
-  EXPECT_EQ(ComparabilityKey(hardware, environment), key) << "counts do not depend on these";
-  hardware.sm_count = 132;
-  EXPECT_NE(ComparabilityKey(hardware, environment), key);
-}
-
 TEST(RunValues, SortsEveryListButSamples) {
   RunRecord run;
   run.info.captures = {{"b", "", ""}, {"a", "", ""}};

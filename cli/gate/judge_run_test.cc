@@ -206,6 +206,16 @@ TEST(JudgeRunTest, ASwitchThatIsSetOnOneSideDiffers) {
   EXPECT_EQ(Find(judged, "kernel").outcome, VerdictOutcome::kInconclusive);
 }
 
+TEST(JudgeRunTest, AnotherSliceOfTheSameGpuIsAnotherEnvironment) {
+  RunRecord baseline = RunOf("a");
+  baseline.info.hardware.mig_profile = "1g.18gb";
+  RunRecord candidate = RunOf("b");
+  candidate.info.hardware.mig_profile = "3g.71gb";
+  const JudgedRun judged = Judged(baseline, candidate);
+  EXPECT_THAT(judged.notes, Contains(HasSubstr("mig_profile was 1g.18gb, is 3g.71gb; counts and times cannot")));
+  EXPECT_EQ(Find(judged, "kernel").outcome, VerdictOutcome::kInconclusive);
+}
+
 TEST(JudgeRunTest, WhatNeitherSideRecordedIsTakenAsEqualAndTold) {
   EXPECT_THAT(Judged(RunOf("a"), RunOf("b")).notes,
               Contains(HasSubstr("taken as equal: build_flags, cpu_count, cpu_model, cublas")));

@@ -6,6 +6,7 @@
 
 #include "base/stats/samples.h"
 #include "base/status_macros.h"
+#include "store/comparability.h"
 
 namespace stallhound::cli {
 namespace {
@@ -16,53 +17,20 @@ using analysis::gate::KeyDifference;
 using store::EventCount;
 using store::EventKind;
 
-std::optional<std::string> AsText(const std::optional<int64_t>& number) {
-  return number ? std::optional(fmt::format("{}", *number)) : std::nullopt;
-}
-
-// `key` holds what belongs to a GPU.
-void SetNoneWithoutGpu(const store::RunInfo& info, ComparabilityKey& key) {
-  if (info.hardware.gpu_count != 0) return;
-  for (auto& [name, value] : key) value = value.value_or("none");
-}
-
-ComparabilityKey CountKey(const store::RunInfo& info) {
-  const store::Environment& environment = info.environment;
-  ComparabilityKey key = {{"gpu_name", info.hardware.gpu_name},
-                          {"sm_count", AsText(info.hardware.sm_count)},
-                          {"mig_profile", info.hardware.mig_profile},
-                          {"driver", environment.driver},
-                          {"cuda_runtime", environment.cuda_runtime},
-                          {"cudnn", environment.cudnn},
-                          {"cublas", environment.cublas}};
-  SetNoneWithoutGpu(info, key);
-  key["libtorch"] = environment.libtorch;
-  key["build_flags"] = environment.build_flags;
-  for (const auto& [name, value] : environment.switches) key[name] = value;
-  return key;
-}
-
-ComparabilityKey TimeKey(const store::RunInfo& info) {
-  ComparabilityKey key;
-  key["power_limit_mw"] = AsText(info.hardware.power_limit_mw);
-  key["ecc"] = info.hardware.ecc ? std::optional<std::string>(*info.hardware.ecc ? "on" : "off") : std::nullopt;
-  SetNoneWithoutGpu(info, key);
-  key["cpu_model"] = info.hardware.cpu_model;
-  key["cpu_count"] = AsText(info.hardware.cpu_count);
-  key.merge(CountKey(info));
-  return key;
-}
-
-// A switch that is not set is known not to be.
-std::vector<KeyDifference> Differences(ComparabilityKey baseline, ComparabilityKey candidate,
-                                       const store::RunInfo& baseline_info, const store::RunInfo& candidate_info) {
-  for (const store::RunInfo* info : {&baseline_info, &candidate_info}) {
-    for (const auto& [name, value] : info->environment.switches) {
-      baseline.emplace(name, "not set");
-      candidate.emplace(name, "not set");
+// Of counts, or of counts and times.
+std::vector<KeyDifference> Differences(const store::RunInfo& baseline, const store::RunInfo& candidate,
+                                       bool is_of_times) {
+  ComparabilityKey keys[2];
+  const store::RunInfo* infos[] = {&baseline, &candidate};
+  for (int side = 0; side < 2; ++side) {
+    for (store::ComparableField& field : store::ComparableFields(infos[side]->hardware, infos[side]->environment)) {
+      if (field.is_of_times_only && !is_of_times) continue;
+      // A switch that is not set is known not to be.
+      if (field.is_switch) keys[1 - side].emplace(field.name, "not set");
+      keys[side][field.name] = std::move(field.value);
     }
   }
-  return analysis::gate::CompareKeys(baseline, candidate);
+  return analysis::gate::CompareKeys(keys[0], keys[1]);
 }
 
 bool IsCopy(EventKind kind) {
@@ -157,8 +125,8 @@ EnvironmentDifference CompareEnvironments(const store::RunInfo& baseline, const 
       return is_unknown;
     });
   };
-  difference.counts = Differences(CountKey(baseline), CountKey(candidate), baseline, candidate);
-  difference.times = Differences(TimeKey(baseline), TimeKey(candidate), baseline, candidate);
+  difference.counts = Differences(baseline, candidate, false);
+  difference.times = Differences(baseline, candidate, true);
   drop_unknown(difference.counts, false);
   drop_unknown(difference.times, true);
   return difference;

@@ -6,6 +6,7 @@
 
 #include "base/sqlite/sqlite.h"
 #include "base/testing/temp_dir.h"
+#include "store/comparability.h"
 #include "store/history.h"
 #include "store/testing/test_runs.h"
 

@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "store/comparability.h"
 #include "store/sqlite/sample_codec.h"
 
 namespace stallhound::store {
