@@ -229,8 +229,9 @@ absl::StatusOr<std::vector<SpoolPath>> FindSpools(absl::Span<const std::string> 
       files.push_back({path});
       continue;
     }
-    for (const auto& entry : std::filesystem::directory_iterator(path, error)) {
-      if (entry.path().extension() == kFileSuffix) files.push_back({entry.path(), false});
+    std::filesystem::directory_iterator entry(path, error);
+    for (const std::filesystem::directory_iterator end; !error && entry != end; entry.increment(error)) {
+      if (entry->path().extension() == kFileSuffix) files.push_back({entry->path(), false});
     }
     if (error) return absl::NotFoundError(fmt::format("listing spools in {}: {}", path, error.message()));
   }

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Checks the README of every folder with code: there, at most 60 lines besides generated tables, its links lead somewhere, and one that others
-build on says how to add to it."""
+"""Checks the README of every folder with code: there, at most 60 lines besides generated tables; and that the links of all Markdown files lead
+somewhere."""
 
 import os
 import re

@@ -94,7 +94,6 @@ void AddVerdicts(const GateReport& report, Answer answer, const char* title, std
 // Often all of a run for one reason, so a row a reason.
 void AddInconclusive(const GateReport& report, std::vector<Section>& sections) {
   struct Group {
-    int64_t verdict_count = 0;
     std::set<std::string> cases;
     const GateVerdict* first = nullptr;
   };
@@ -103,7 +102,6 @@ void AddInconclusive(const GateReport& report, std::vector<Section>& sections) {
     if (verdict.answer != Answer::kInconclusive) continue;
     Group& group = groups[{verdict.reason, verdict.metric}];
     if (group.first == nullptr) group.first = &verdict;
-    ++group.verdict_count;
     group.cases.insert(verdict.benchmark);
   }
   if (groups.empty()) return;

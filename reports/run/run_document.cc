@@ -87,7 +87,7 @@ void AddRows(const std::string& name, const Variants& variants, Table& table) {
   }
 }
 
-// Layers and cases in the order of their first benchmark.
+// Layers and cases in the order of their names.
 void AddLayers(const RunReport& report, std::vector<Section>& sections) {
   std::map<std::string, std::map<std::string, Variants>> layers;
   for (const RunBenchmark& benchmark : report.benchmarks) {

@@ -52,7 +52,7 @@ simdjson::error_code TakeArgs(ondemand::value& value, KinetoEvent* event) {
   return simdjson::SUCCESS;
 }
 
-// True in `skip` if the rest of the event does not matter.
+// Stops where SetMember says that the rest of the event does not matter.
 simdjson::error_code TakeEvent(ondemand::object& object, KinetoEvent* event) {
   for (auto result : object) {
     ondemand::field field;

@@ -42,11 +42,11 @@ struct JsonPiece {
 struct SplitterStats {
   uint64_t bytes = 0;          // read from the stream
   int64_t forgiven_count = 0;  // events whose quoting had to be guessed, lists without an end
-  int64_t skipped_count = 0;   // elements that are no objects, values or events too long to keep
+  int64_t skipped_count = 0;   // elements that are no objects, values too long to keep
   uint64_t tail_bytes = 0;     // behind the end of the document, from the first that is no white space on
   bool is_bare_list = false;
   bool has_events_key = false;
-  bool truncated = false;   // the stream ended inside the document
+  bool truncated = false;   // the stream ended inside the document, or an event is longer than kMaxElementBytes
   absl::Status read_error;  // why the stream ended early, if it did
 };
 
@@ -63,8 +63,8 @@ class JsonSplitter {
 
   explicit JsonSplitter(std::unique_ptr<ByteStream> stream);
 
-  // The next piece. Errors: InvalidArgument (the document is neither an object nor a list). What ends early, by a cut
-  // or by an error of the stream, is an end: stats() says so.
+  // The next piece. Errors: InvalidArgument (the document is neither an object nor a list). What ends early, by a cut,
+  // by an error of the stream or before an event that is too long, is an end: stats() says so.
   absl::StatusOr<JsonPiece> Next();
   const SplitterStats& stats() const { return stats_; }
 
