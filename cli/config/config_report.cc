@@ -91,7 +91,7 @@ absl::StatusOr<std::string> ConfigJson(Config config, ConfigKeyList keys) {
   writer.EndArray();
   writer.EndObject();
   SH_RETURN_IF_ERROR(writer.Finish());
-  return json + "\n";
+  return json;
 }
 
 std::string ExplainKeysText(ConfigKeyList keys) {
@@ -125,7 +125,7 @@ absl::StatusOr<std::string> ExplainKeysJson(ConfigKeyList keys) {
   }
   writer.EndArray();
   SH_RETURN_IF_ERROR(writer.Finish());
-  return json + "\n";
+  return json;
 }
 
 }  // namespace stallhound::cli

@@ -9,6 +9,7 @@
 namespace stallhound::cli {
 namespace {
 
+using ::testing::EndsWith;
 using ::testing::HasSubstr;
 using ::testing::Not;
 using ::testing::StartsWith;
@@ -69,6 +70,11 @@ TEST(ConfigReportTest, JsonHoldsValuesWithTheirTypes) {
   EXPECT_EQ(values["gate.budget[1].ratio"]["value"], 1.0);
   EXPECT_EQ(values["gate.budget[1].ratio"]["line"], 10);
   EXPECT_TRUE(nlohmann::json::parse(*ConfigJson(Config{}, AllKeys()))["path"].is_null());
+}
+
+TEST(ConfigReportTest, JsonEndsWithOneNewline) {
+  EXPECT_THAT(*ConfigJson(FileConfig(), AllKeys()), EndsWith("\n}\n"));
+  EXPECT_THAT(*ExplainKeysJson(AllKeys()), EndsWith("\n]\n"));
 }
 
 TEST(ConfigReportTest, ExplainsEveryKey) {
