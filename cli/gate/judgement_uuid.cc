@@ -6,17 +6,11 @@
 #include <bit>
 #include <vector>
 
+#include "base/content_id.h"
 #include "base/status_macros.h"
 
 namespace stallhound::cli {
 namespace {
-
-// FNV-1a, 64 bits.
-uint64_t Hash(uint64_t hash, std::string_view text) {
-  constexpr uint64_t kPrime = 0x100000001b3;
-  for (const char c : text) hash = (hash ^ static_cast<unsigned char>(c)) * kPrime;
-  return hash;
-}
 
 std::string Content(const store::Judgement& judgement) {
   std::string content =
@@ -40,13 +34,9 @@ std::string Content(const store::Judgement& judgement) {
 }  // namespace
 
 std::string JudgementUuid(const store::Judgement& judgement) {
-  constexpr uint64_t kStart = 0xcbf29ce484222325;
   const std::string content = Content(judgement);
-  const uint64_t first = Hash(kStart, content);
-  const uint64_t second = Hash(std::rotl(first, 32) ^ kStart, content);
-  // Version 8 of RFC 9562: a hash of our own.
-  return fmt::format("{:08x}-{:04x}-8{:03x}-{:04x}-{:012x}", first >> 32, (first >> 16) & 0xffff, first & 0xfff,
-                     0x8000 | ((second >> 48) & 0x3fff), second & 0xffffffffffff);
+  const uint64_t first = AddFnv(kFnvStart, content);
+  return ContentUuid(first, AddFnv(std::rotl(first, 32) ^ kFnvStart, content));
 }
 
 absl::Status KeepJudgement(const store::Judgement& judgement, store::History& history) {

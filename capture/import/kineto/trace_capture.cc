@@ -8,17 +8,12 @@
 #include <string>
 #include <utility>
 
+#include "base/content_id.h"
 #include "base/status_macros.h"
 #include "base/unicode.h"
 
 namespace stallhound::capture {
 namespace {
-
-// FNV-1a: the same file has the same id everywhere.
-uint64_t Hash(std::string_view bytes, uint64_t hash) {
-  for (const char c : bytes) hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3;
-  return hash;
-}
 
 template <typename Batch, typename Rows, typename Fix>
 absl::Status GiveRows(const Rows& rows, CaptureVisitor& visitor, Fix&& fix) {
@@ -83,8 +78,8 @@ void TraceCapture::FillInfo(std::string_view head, uint64_t byte_count) {
   const TraceRows& rows = trace_->rows;
   const std::string summary =
       absl::StrCat(byte_count, ":", rows.event_count, ":", trace_->axis.origin_ns, ":", trace_->axis.end_ns);
-  const uint64_t first = Hash(head, Hash(summary, 0xcbf29ce484222325));
-  info_.uuid = absl::StrFormat("%016x%016x", first, Hash(summary, first));
+  const uint64_t first = AddFnv(AddFnv(kFnvStart, summary), head);
+  info_.uuid = absl::StrFormat("%016x%016x", first, AddFnv(first, summary));
   info_.format = "kineto";
   info_.format_version = is_bare_list_ ? "bare list" : "object";
   info_.producer = "Kineto";

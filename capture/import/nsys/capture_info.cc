@@ -1,7 +1,6 @@
 #include "capture/import/nsys/capture_info.h"
 
-#include <fmt/format.h>
-
+#include "base/content_id.h"
 #include "base/status_macros.h"
 #include "capture/import/nsys/dimensions.h"
 
@@ -10,15 +9,12 @@ namespace {
 
 // From the content: the digest of all times, and the sizes of the tables.
 std::string Uuid(const Survey& survey) {
-  uint64_t sizes = 0xcbf29ce484222325;
+  uint64_t sizes = kFnvStart;
   for (const TableSurvey* table : {&survey.runtime, &survey.kernels, &survey.copies, &survey.memsets, &survey.syncs,
                                    &survey.graphs, &survey.ranges}) {
-    sizes = (sizes ^ static_cast<uint64_t>(table->row_count)) * 0x100000001b3;
+    sizes = AddFnv(sizes, static_cast<uint64_t>(table->row_count));
   }
-  for (char c : survey.metadata.schema_version) sizes = (sizes ^ static_cast<unsigned char>(c)) * 0x100000001b3;
-  const uint64_t times = survey.digest;
-  return fmt::format("{:08x}-{:04x}-8{:03x}-{:04x}-{:012x}", times >> 32, times >> 16 & 0xffff, times & 0xfff,
-                     0x8000 | (sizes >> 48 & 0x3fff), sizes & 0xffffffffffff);
+  return ContentUuid(survey.digest, AddFnv(sizes, survey.metadata.schema_version));
 }
 
 bool Called(const Survey& survey, std::initializer_list<ApiClass> classes) {

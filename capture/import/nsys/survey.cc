@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/content_id.h"
 #include "base/status_macros.h"
 #include "capture/import/nsys/schema_check.h"
 #include "capture/import/nsys/sync_type.h"
@@ -40,8 +41,7 @@ class Surveyor {
 void Surveyor::Saw(int64_t start_ns, int64_t end_ns) {
   if (!survey_.first_ns || start_ns < *survey_.first_ns) survey_.first_ns = start_ns;
   if (!survey_.last_ns || end_ns > *survey_.last_ns) survey_.last_ns = end_ns;
-  constexpr uint64_t kPrime = 0x100000001b3;
-  survey_.digest = (survey_.digest ^ static_cast<uint64_t>(start_ns)) * kPrime + static_cast<uint64_t>(end_ns);
+  survey_.digest = AddFnv(survey_.digest, static_cast<uint64_t>(start_ns)) + static_cast<uint64_t>(end_ns);
 }
 
 void Surveyor::CountDefects(const char* table, const RowDefects& defects) {

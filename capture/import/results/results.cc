@@ -4,6 +4,7 @@
 
 #include <utility>
 
+#include "base/content_id.h"
 #include "base/status_macros.h"
 
 namespace stallhound::capture {
@@ -56,12 +57,8 @@ void ResultCapture::AddFacts(ImportCounts& counts) const {
 }
 
 std::string Uuid(std::string_view text) {
-  uint64_t hashes[2] = {0xcbf29ce484222325, 0x84222325cbf29ce4};
-  for (unsigned char c : text) {
-    for (uint64_t& hash : hashes) hash = (hash ^ c) * 0x100000001b3;
-  }
-  return fmt::format("{:08x}-{:04x}-8{:03x}-{:04x}-{:012x}", hashes[0] >> 32, hashes[0] >> 16 & 0xffff,
-                     hashes[0] & 0xfff, 0x8000 | (hashes[1] >> 48 & 0x3fff), hashes[1] & 0xffffffffffff);
+  constexpr uint64_t kOtherStart = 0x84222325cbf29ce4;
+  return ContentUuid(AddFnv(kFnvStart, text), AddFnv(kOtherStart, text));
 }
 
 }  // namespace
