@@ -12,6 +12,7 @@
 #include <tuple>
 #include <utility>
 
+#include "base/stats/samples.h"
 #include "base/status_macros.h"
 #include "capture/import/results/mended_json.h"
 
@@ -199,9 +200,7 @@ void Reader::Entry(const object& entry) {
 std::optional<double> Reader::TimeNs(const Benchmark& benchmark) {
   if (!benchmark.times_ns.empty()) {
     std::vector<double> times = benchmark.times_ns;
-    std::sort(times.begin(), times.end());
-    const size_t middle = times.size() / 2;
-    return times.size() % 2 == 1 ? times[middle] : (times[middle - 1] + times[middle]) / 2;
+    return stats::MedianInPlace(times);
   }
   for (const char* aggregate : {"median", "mean", "min"}) {
     if (const auto it = benchmark.aggregates.find(aggregate); it != benchmark.aggregates.end()) return it->second;
