@@ -64,7 +64,7 @@ std::optional<int64_t> ParseMicroseconds(std::string_view token) {
   return negative ? -ns : ns;
 }
 
-std::optional<uint64_t> ParseInteger(std::string_view token) {
+std::optional<uint64_t> ParseWrappingInteger(std::string_view token) {
   const std::string_view text = StripQuotes(token);
   const char* p = text.data();
   const char* const end = p + text.size();
@@ -209,7 +209,7 @@ bool KinetoEvent::CheckScalar(std::string_view token) {
 }
 
 void KinetoEvent::SetNumber(KinetoArg arg, std::string_view token) {
-  const std::optional<uint64_t> value = ParseInteger(token);
+  const std::optional<uint64_t> value = ParseWrappingInteger(token);
   if (value) {
     present_ |= 1u << static_cast<int>(arg);
     args_[static_cast<size_t>(arg)] = *value;

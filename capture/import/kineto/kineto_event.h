@@ -84,7 +84,7 @@ std::optional<int64_t> ParseMicroseconds(std::string_view token);
 
 // A non-negative integer, possibly written as a float or in quotes; negative values wrap as in 64 bits (-1 is the
 // exporter's "none"). "stream 7" is 7.
-std::optional<uint64_t> ParseInteger(std::string_view token);
+std::optional<uint64_t> ParseWrappingInteger(std::string_view token);
 
 // The token without quotes, if it has them.
 std::string_view StripQuotes(std::string_view token);

@@ -34,22 +34,22 @@ TEST(ParseMicrosecondsTest, WhatIsNoTimeIsUnknown) {
   }
 }
 
-TEST(ParseIntegerTest, All64Bits) {
-  EXPECT_EQ(ParseInteger("18446744073709551615"), UINT64_MAX);
-  EXPECT_EQ(ParseInteger("12884901891"), 12'884'901'891u);
-  EXPECT_EQ(ParseInteger("-1"), UINT64_MAX);
-  EXPECT_EQ(ParseInteger("7.0"), 7u);
-  EXPECT_EQ(ParseInteger("1.2e3"), 1200u);
+TEST(ParseWrappingIntegerTest, All64Bits) {
+  EXPECT_EQ(ParseWrappingInteger("18446744073709551615"), UINT64_MAX);
+  EXPECT_EQ(ParseWrappingInteger("12884901891"), 12'884'901'891u);
+  EXPECT_EQ(ParseWrappingInteger("-1"), UINT64_MAX);
+  EXPECT_EQ(ParseWrappingInteger("7.0"), 7u);
+  EXPECT_EQ(ParseWrappingInteger("1.2e3"), 1200u);
 }
 
-TEST(ParseIntegerTest, TextWithANumber) {
-  EXPECT_EQ(ParseInteger("\"stream 7\""), 7u);
-  EXPECT_EQ(ParseInteger("\"25738\""), 25'738u);
+TEST(ParseWrappingIntegerTest, TextWithANumber) {
+  EXPECT_EQ(ParseWrappingInteger("\"stream 7\""), 7u);
+  EXPECT_EQ(ParseWrappingInteger("\"25738\""), 25'738u);
 }
 
-TEST(ParseIntegerTest, WhatIsNoIntegerIsUnknown) {
+TEST(ParseWrappingIntegerTest, WhatIsNoIntegerIsUnknown) {
   for (const char* text : {"", "\"Spans\"", "18446744073709551616", "1.5", "NaN", "null", "true", "-"}) {
-    EXPECT_EQ(ParseInteger(text), std::nullopt) << text;
+    EXPECT_EQ(ParseWrappingInteger(text), std::nullopt) << text;
   }
 }
 

@@ -112,7 +112,7 @@ bool TopLevel::HasKey(std::string_view key) const { return std::find(keys.begin(
 void AddTopLevelKey(const std::string& key, const std::string& value, TopLevel* top_level) {
   if (top_level->keys.size() < kMaxKeys) top_level->keys.push_back(key);
   if (key == "baseTimeNanoseconds") {
-    const std::optional<uint64_t> base = ParseInteger(value);
+    const std::optional<uint64_t> base = ParseWrappingInteger(value);
     if (base && *base < uint64_t{1} << 62) top_level->base_ns = static_cast<int64_t>(*base);
     return;
   }

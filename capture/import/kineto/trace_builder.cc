@@ -385,7 +385,7 @@ void TraceBuilder::OnRange(const KinetoEvent& event, Times times, EventCategory 
 }
 
 int64_t TraceBuilder::SystemId(std::string_view token) {
-  if (const std::optional<uint64_t> id = ParseInteger(token)) return static_cast<int64_t>(*id);
+  if (const std::optional<uint64_t> id = ParseWrappingInteger(token)) return static_cast<int64_t>(*id);
   return 0;
 }
 
@@ -420,7 +420,7 @@ uint32_t TraceBuilder::DeviceOf(const KinetoEvent& event) {
   std::optional<uint32_t> device = event.FindId(KinetoArg::kDevice);
   if (!device) {
     rows_.losses.Add(LossCounter::kMissingField, 1, "device");
-    const std::optional<uint64_t> pid = ParseInteger(event.pid);
+    const std::optional<uint64_t> pid = ParseWrappingInteger(event.pid);
     device = pid && *pid < 1024 ? static_cast<uint32_t>(*pid) : 0;
   }
   rows_.device_ids.insert(*device);
@@ -430,7 +430,7 @@ uint32_t TraceBuilder::DeviceOf(const KinetoEvent& event) {
 uint32_t TraceBuilder::StreamOf(const KinetoEvent& event) {
   if (const std::optional<uint32_t> stream = event.FindId(KinetoArg::kStream)) return *stream;
   rows_.losses.Add(LossCounter::kMissingField, 1, "stream");
-  const std::optional<uint64_t> tid = ParseInteger(event.tid);
+  const std::optional<uint64_t> tid = ParseWrappingInteger(event.tid);
   return tid && *tid < std::numeric_limits<uint32_t>::max() ? static_cast<uint32_t>(*tid) : 0;
 }
 
