@@ -26,10 +26,6 @@ bool Contains(const std::string_view (&list)[size], std::string_view word) {
   return std::find(std::begin(list), std::end(list), word) != std::end(list);
 }
 
-bool EndsWith(std::string_view text, std::string_view end) {
-  return text.size() >= end.size() && text.substr(text.size() - end.size()) == end;
-}
-
 const char* SyncName(SyncType type) {
   static constexpr const char* kNames[] = {"unknown", "Event Sync", "Stream Wait Event", "Stream Sync", "Context Sync"};
   const auto index = static_cast<size_t>(type);
@@ -166,7 +162,7 @@ class Counter : public CaptureVisitor {
       const std::string_view api = reader_.strings().Get(key.first);
       const bool runtime = key.second == ApiLayer::kRuntime || rules_.driver_calls_in_runtime_calls;
       *(runtime ? counts->runtime_calls : counts->driver_calls) += call.count;
-      if (EndsWith(api, "Synchronize")) {
+      if (api.ends_with("Synchronize")) {
         (*counts->host_waits)[std::string(api)] += call.count;
         wait_ns += call.total_ns;
       }

@@ -10,10 +10,6 @@
 namespace stallhound::capture {
 namespace {
 
-bool EndsWith(std::string_view text, std::string_view end) {
-  return text.size() >= end.size() && text.substr(text.size() - end.size()) == end;
-}
-
 bool HasAll(const ImportSource& source, std::initializer_list<std::string_view> words) {
   for (const std::string_view word : words) {
     if (source.head().find(word) == std::string_view::npos) return false;
@@ -29,7 +25,7 @@ absl::Status Refuse(const ImportSource& source, std::string_view what, std::stri
 }
 
 Confidence SniffNsysReport(const ImportSource& source) {
-  return CertainIf(EndsWith(source.name(), ".nsys-rep") || EndsWith(source.name(), ".qdrep"));
+  return CertainIf(source.name().ends_with(".nsys-rep") || source.name().ends_with(".qdrep"));
 }
 
 absl::Status RefuseNsysReport(const ImportSource& source) {

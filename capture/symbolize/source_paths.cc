@@ -16,8 +16,6 @@ bool IsNameCharacter(char c) {
 
 bool IsIdentifier(char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_'; }
 
-bool StartsWith(std::string_view text, std::string_view prefix) { return text.substr(0, prefix.size()) == prefix; }
-
 constexpr std::array<std::string_view, 2> kPackageFolders = {"/site-packages/", "/dist-packages/"};
 
 constexpr std::string_view kSystemFolders[] = {
@@ -61,7 +59,7 @@ constexpr std::string_view kSystemLibraries[] = {
 
 // "python", "python3", "python3.12".
 bool IsPython(std::string_view name) {
-  if (!StartsWith(name, "python")) return false;
+  if (!name.starts_with("python")) return false;
   return name.find_first_not_of("0123456789.", 6) == std::string_view::npos;
 }
 
@@ -91,9 +89,9 @@ size_t NameBegin(std::string_view function) {
   int depth = 0;
   for (size_t i = 0; i < function.size(); ++i) {
     const std::string_view rest = function.substr(i);
-    if (StartsWith(rest, kAnonymous)) {
+    if (rest.starts_with(kAnonymous)) {
       i += kAnonymous.size() - 1;
-    } else if (StartsWith(rest, kOperator) && (i == 0 || !IsIdentifier(function[i - 1])) &&
+    } else if (rest.starts_with(kOperator) && (i == 0 || !IsIdentifier(function[i - 1])) &&
                (rest.size() == kOperator.size() || !IsIdentifier(rest[kOperator.size()]))) {
       if (depth == 0) return begin;  // what follows may hold a space or brackets of its own
       i += kOperator.size();
@@ -114,10 +112,10 @@ size_t NameBegin(std::string_view function) {
 size_t HomeLength(std::string_view text, size_t at) {
   constexpr std::string_view kRoot = "/root";
   const std::string_view rest = text.substr(at);
-  const bool is_root = StartsWith(rest, kRoot) && rest.size() > kRoot.size() && rest[kRoot.size()] == '/';
+  const bool is_root = rest.starts_with(kRoot) && rest.size() > kRoot.size() && rest[kRoot.size()] == '/';
   if (is_root && (at == 0 || !IsNameCharacter(text[at - 1]))) return kRoot.size();
   for (const std::string_view home : kHomes) {
-    if (!StartsWith(rest, home)) continue;
+    if (!rest.starts_with(home)) continue;
     size_t end = home.size();
     while (end < rest.size() && IsNameCharacter(rest[end])) ++end;
     return end > home.size() ? end : 0;
@@ -136,7 +134,7 @@ bool EndsWithDrive(std::string_view text) {
 }
 
 std::optional<std::string> RelativeTo(std::string_view path, const std::string& root, std::string_view mark) {
-  if (root.empty() || root == "/" || !StartsWith(path, root)) return std::nullopt;
+  if (root.empty() || root == "/" || !path.starts_with(root)) return std::nullopt;
   const std::string_view rest = path.substr(root.size());
   if (rest.empty() || rest[0] != '/') return std::nullopt;
   return std::string(mark) + std::string(rest.substr(1));
@@ -171,10 +169,10 @@ std::string HideHomes(std::string_view text) {
 }
 
 bool IsUserSource(std::string_view path) {
-  if (path.empty() || StartsWith(path, "<frozen ") || StartsWith(path, "<__")) return false;
+  if (path.empty() || path.starts_with("<frozen ") || path.starts_with("<__")) return false;
   for (const std::string_view part : kLibraryHeaders) {
     // A path relative to the project begins with a folder's name.
-    if (path.find(part) != std::string_view::npos || StartsWith(path, part.substr(1))) return false;
+    if (path.find(part) != std::string_view::npos || path.starts_with(part.substr(1))) return false;
   }
   return !IsInPackages(path) && !StandardLibrary(path).has_value();
 }
@@ -188,20 +186,20 @@ bool IsUserModule(std::string_view path) {
     return !is_system && IsUserModule(slashes);
   }
   for (const std::string_view folder : kSystemFolders) {
-    if (StartsWith(path, folder)) return false;
+    if (path.starts_with(folder)) return false;
   }
   const std::string_view name = path.substr(path.rfind('/') + 1);
   if (name.empty() || name[0] == '[' || IsPython(name)) return false;
   for (const std::string_view library : kSystemLibraries) {
-    if (StartsWith(name, library)) return false;
+    if (name.starts_with(library)) return false;
   }
   return !IsInPackages(path) && !StandardLibrary(path).has_value();
 }
 
 bool IsUserFunction(std::string_view function) {
-  if (StartsWith(function, "libcudart_static_") || StartsWith(function, "__cuda")) return false;
+  if (function.starts_with("libcudart_static_") || function.starts_with("__cuda")) return false;
   for (const std::string_view prefix : {"cuda", "cu"}) {
-    if (!StartsWith(function, prefix) || function.size() == prefix.size()) continue;
+    if (!function.starts_with(prefix) || function.size() == prefix.size()) continue;
     const char next = function[prefix.size()];
     if (next >= 'A' && next <= 'Z') return false;
   }
@@ -211,7 +209,7 @@ bool IsUserFunction(std::string_view function) {
 bool IsLibraryName(std::string_view function) {
   const std::string_view name = function.substr(NameBegin(function));
   for (const std::string_view library : kLibraryNamespaces) {
-    if (StartsWith(name, library)) return true;
+    if (name.starts_with(library)) return true;
   }
   return false;
 }

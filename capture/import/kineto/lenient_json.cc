@@ -1,5 +1,7 @@
 #include "capture/import/kineto/lenient_json.h"
 
+#include "base/unicode.h"
+
 namespace stallhound::capture {
 namespace {
 
@@ -105,24 +107,6 @@ size_t AppendEscape(std::string_view raw, size_t i, std::string* out) {
   return i + 6;
 }
 
-// Bytes of the UTF-8 sequence at raw[i], or 0 if it is invalid (RFC 3629: no overlong forms, no surrogates).
-size_t Utf8Length(std::string_view raw, size_t i) {
-  const auto byte = [raw](size_t k) { return k < raw.size() ? static_cast<unsigned char>(raw[k]) : 0u; };
-  const auto tail = [&byte](size_t k) { return (byte(k) & 0xc0) == 0x80; };
-  const unsigned first = byte(i);
-  if (first < 0x80) return 1;
-  if (first >= 0xc2 && first < 0xe0) return tail(i + 1) ? 2 : 0;
-  if (first >= 0xe0 && first < 0xf0) {
-    if ((first == 0xe0 && byte(i + 1) < 0xa0) || (first == 0xed && byte(i + 1) >= 0xa0)) return 0;
-    return tail(i + 1) && tail(i + 2) ? 3 : 0;
-  }
-  if (first >= 0xf0 && first < 0xf5) {
-    if ((first == 0xf0 && byte(i + 1) < 0x90) || (first == 0xf4 && byte(i + 1) >= 0x90)) return 0;
-    return tail(i + 1) && tail(i + 2) && tail(i + 3) ? 4 : 0;
-  }
-  return 0;
-}
-
 }  // namespace
 
 bool EndsString(std::string_view after) {
@@ -187,15 +171,15 @@ std::string Unescape(std::string_view raw, int64_t* forgiven_count) {
       ++i;
       continue;
     }
-    const size_t length = Utf8Length(raw, i);
-    if (length == 0 || static_cast<unsigned char>(c) < 0x20) {
+    const Utf8Char character = FirstUtf8Char(raw.substr(i));
+    if (!character.is_valid || character.code < 0x20) {
       ++*forgiven_count;
-      out += length == 0 ? "\xef\xbf\xbd" : "?";
+      out += character.is_valid ? "?" : "\xef\xbf\xbd";
       ++i;
       continue;
     }
-    out.append(raw, i, length);
-    i += length;
+    out.append(raw, i, character.length_bytes);
+    i += character.length_bytes;
   }
   return out;
 }

@@ -1,5 +1,6 @@
 #include "capture/import/kineto/top_level.h"
 
+#include <absl/strings/ascii.h>
 #include <simdjson.h>
 
 #include <algorithm>
@@ -23,14 +24,8 @@ constexpr std::string_view kPrivateKeys[] = {"user",  "host",     "node", "job",
 constexpr std::string_view kHarmless[] = {"root", "none",   "null",      "true",  "false",   "cuda",
                                           "nccl", "python", "localhost", "linux", "default", "unknown"};
 
-std::string Lower(std::string_view text) {
-  std::string lower(text);
-  for (char& c : lower) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
-  return lower;
-}
-
 bool IsPrivateKey(std::string_view key) {
-  const std::string lower = Lower(key);
+  const std::string lower = absl::AsciiStrToLower(std::string(key));
   return std::any_of(std::begin(kPrivateKeys), std::end(kPrivateKeys),
                      [&lower](std::string_view word) { return lower.find(word) != std::string::npos; });
 }
@@ -40,7 +35,7 @@ void AddPrivate(std::string_view value, TopLevel* top_level) {
   if (top_level->private_words.size() >= kMaxPrivateWords) return;
   const bool numeric =
       std::all_of(value.begin(), value.end(), [](char c) { return !std::isalpha(static_cast<unsigned char>(c)); });
-  const std::string lower = Lower(value);
+  const std::string lower = absl::AsciiStrToLower(std::string(value));
   if (numeric || std::find(std::begin(kHarmless), std::end(kHarmless), lower) != std::end(kHarmless)) return;
   top_level->private_words.emplace_back(value);
 }
@@ -84,10 +79,6 @@ void AddDevices(dom::element value, TopLevel* top_level) {
   }
 }
 
-bool EndsWith(std::string_view text, std::string_view end) {
-  return text.size() >= end.size() && text.substr(text.size() - end.size()) == end;
-}
-
 void Take(const std::string& key, dom::element value, TopLevel* top_level) {
   int64_t number = 0;
   if (key == "deviceProperties") {
@@ -98,7 +89,7 @@ void Take(const std::string& key, dom::element value, TopLevel* top_level) {
   } else if (key == "displayTimeUnit") {
     std::string_view unit;
     if (!value.get_string().get(unit)) top_level->display_unit = std::string(unit);
-  } else if (EndsWith(key, "_version") && !value.get_int64().get(number)) {
+  } else if (key.ends_with("_version") && !value.get_int64().get(number)) {
     top_level->versions.emplace_back(key, number);
   }
   // The trace's file name holds machine and process.

@@ -40,8 +40,6 @@ bool IsGpuWork(EventCategory category) {
   return category == EventCategory::kKernel || category == EventCategory::kCopy || category == EventCategory::kMemset;
 }
 
-bool StartsWith(std::string_view text, std::string_view start) { return text.substr(0, start.size()) == start; }
-
 constexpr std::string_view kStepPrefix = "ProfilerStep#";
 constexpr std::string_view kWaitSuffix = "Synchronize";
 
@@ -204,7 +202,7 @@ void TraceBuilder::OnUntimed(const KinetoEvent& event, EventCategory category) {
   if (category == EventCategory::kCopy) ++untimed.copies[rows_.names.Memory(event.name).direction];
   if (category == EventCategory::kMemset) ++untimed.memsets;
   if (category == EventCategory::kOperator) ++untimed.cpu_ops;
-  if (category == EventCategory::kAnnotation && StartsWith(event.name, kStepPrefix)) ++untimed.steps;
+  if (category == EventCategory::kAnnotation && event.name.starts_with(kStepPrefix)) ++untimed.steps;
   if (category != EventCategory::kRuntime && category != EventCategory::kDriver) return;
   ++(category == EventCategory::kRuntime ? untimed.runtime_calls : untimed.driver_calls);
   const std::string_view api = rows_.names.strings().Get(rows_.names.Api(event.name).api);
@@ -358,14 +356,14 @@ void TraceBuilder::OnRange(const KinetoEvent& event, Times times, EventCategory 
         row.payload = static_cast<int64_t>(rows_.names.Text(event.call_stack));
         rows_.has_stacks = true;
       }
-      if (StartsWith(event.name, kStepPrefix)) {
+      if (event.name.starts_with(kStepPrefix)) {
         row.kind = RangeKind::kStep;
         row.payload.reset();
         ++rows_.operator_step_count;
       }
       break;
     case EventCategory::kAnnotation:
-      if (StartsWith(event.name, kStepPrefix)) row.kind = RangeKind::kStep;
+      if (event.name.starts_with(kStepPrefix)) row.kind = RangeKind::kStep;
       break;
     case EventCategory::kPythonFunction:
       row.kind = RangeKind::kPythonFunction;
