@@ -14,9 +14,11 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstdio>
+#include <fstream>
 #include <string_view>
 
 #include "base/clock.h"
+#include "cli/elf_file.h"
 
 extern char** environ;
 
@@ -166,6 +168,36 @@ void BecomeProgram(const char* program, char* const* argv, char* const* environm
   execve(program, argv, environment);
 }
 
+// What hinders execve, as the file shows it.
+std::string WhyNoProgram(const std::string& path) {
+  constexpr std::streamsize kReadBytes = 4096;
+  std::string begin(kReadBytes, '\0');
+  std::ifstream file(path, std::ios::binary);
+  file.read(begin.data(), kReadBytes);
+  begin.resize(static_cast<size_t>(file.gcount()));
+  if (begin.empty()) return "the file is empty";
+  if (const std::optional<ElfFacts> facts = ParseElf(begin)) {
+    return fmt::format("it is an ELF file for {} ({} bits), or a damaged one, which this machine cannot run",
+                       MachineName(facts->machine), facts->bits);
+  }
+  return "it is neither a program of this machine nor a script whose first line is #! and its interpreter";
+}
+
+// `error` is what execve and its like say of the file. None of it is a bug of ours.
+absl::Status CannotStart(const std::string& name, int error) {
+  const std::string action = fmt::format("starting '{}'", name);
+  const std::string path = FindInPath(name).value_or(name);
+  struct stat status {};
+  const bool is_there = stat(path.c_str(), &status) == 0;
+  if (is_there && S_ISDIR(status.st_mode)) return absl::FailedPreconditionError(action + ": it is a folder");
+  if (error == ENOEXEC) return absl::FailedPreconditionError(fmt::format("{}: {}", action, WhyNoProgram(path)));
+  if (error == ENOENT && is_there) {
+    return absl::NotFoundError(action + ": the interpreter that it names is not there");
+  }
+  const absl::Status known = absl::ErrnoToStatus(error, action);
+  return absl::IsUnknown(known) ? absl::FailedPreconditionError(known.message()) : known;
+}
+
 }  // namespace
 
 absl::StatusOr<ChildEnd> RunChild(const std::vector<std::string>& argv, const Variables& variables) {
@@ -180,14 +212,14 @@ absl::StatusOr<ChildEnd> RunChild(const std::vector<std::string>& argv, const Va
   const int error = posix_spawnp(&child, arguments[0].c_str(), nullptr, &attributes, Pointers(arguments).data(),
                                  Pointers(entries).data());
   posix_spawnattr_destroy(&attributes);
-  if (error != 0) return absl::ErrnoToStatus(error, fmt::format("starting '{}'", argv[0]));
+  if (error != 0) return CannotStart(argv[0], error);
   return WaitForEnd(child, signals.held());
 }
 
 absl::StatusOr<ChildEnd> RunWatchedChild(const WatchedChild& watched) {
   const std::string action = fmt::format("starting '{}'", watched.argv[0]);
   const std::optional<std::string> program = FindInPath(watched.argv[0]);
-  if (!program) return absl::ErrnoToStatus(ENOENT, action);
+  if (!program) return CannotStart(watched.argv[0], ENOENT);
   std::vector<std::string> arguments = watched.argv;
   std::vector<std::string> entries = EnvironmentWith(watched.variables);
   const std::vector<char*> argv = Pointers(arguments);
@@ -219,7 +251,7 @@ absl::StatusOr<ChildEnd> RunWatchedChild(const WatchedChild& watched) {
   if (child < 0) return absl::ErrnoToStatus(fork_error, action);
   if (count == 0) return WaitForEndOfGroup(child, signals.held(), watched.timeout_ns);
   waitpid(child, nullptr, 0);
-  return absl::ErrnoToStatus(error, action);
+  return CannotStart(watched.argv[0], error);
 }
 
 ChildEnd RunForked(const std::function<int()>& work) {

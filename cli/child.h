@@ -28,7 +28,8 @@ struct ChildEnd {
 // Runs `argv` (argv[0] is looked up in PATH) with our environment and `variables` set, and waits for its end. Passes on
 // SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1 and SIGUSR2, but for those that a terminal sends to the child itself, and
 // those that we were started to ignore, as by nohup.
-// Errors: NotFound or PermissionDenied if it can't be started.
+// Errors if it can't be started: NotFound, PermissionDenied, FailedPrecondition (a folder, or what this machine cannot
+// run).
 absl::StatusOr<ChildEnd> RunChild(const std::vector<std::string>& argv, const Variables& variables);
 
 struct WatchedChild {

@@ -119,7 +119,13 @@ std::optional<FileIdentity> IdentityOf(const std::string& path) {
 
 absl::Status CheckBinary(const std::string& binary, std::string_view hint) {
   std::error_code error;
-  if (std::filesystem::is_regular_file(binary, error)) return absl::OkStatus();
+  const std::filesystem::file_status status = std::filesystem::status(binary, error);
+  if (std::filesystem::is_regular_file(status)) return absl::OkStatus();
+  if (std::filesystem::exists(status)) {
+    return absl::FailedPreconditionError(
+        fmt::format("measuring with '{}': it is {}, not a program (hint: {})", binary,
+                    std::filesystem::is_directory(status) ? "a folder" : "no regular file", hint));
+  }
   return absl::NotFoundError(fmt::format("measuring with '{}': there is no such program (hint: {})", binary, hint));
 }
 

@@ -47,7 +47,8 @@ struct BenchPass {
 // "a/forward/iterations:1/manual_time".
 std::string FilterOfNames(std::string_view filter_of_ids);
 
-// Whether there is such a program; else NotFound with `hint` to who named it.
+// Whether there is such a program; else NotFound, or FailedPrecondition for a folder and the like, with `hint` to who
+// named it.
 absl::Status CheckBinary(const std::string& binary, std::string_view hint);
 
 // Runs the pass in a fresh process and reads what it left; that a case failed is a row, not an error. Its output is

@@ -301,6 +301,12 @@ TEST_F(MeasureTest, AMissingBinaryIsSaidBeforeAnythingRuns) {
   const absl::Status failure = MeasureRun(request, console_.console()).status();
   EXPECT_EQ(ExitCodeOf(failure), kExitData);
   EXPECT_THAT(std::string(failure.message()), HasSubstr("there is no such program"));
+  request.bench.binary = folder_.path();
+  const absl::Status of_folder = MeasureRun(request, console_.console()).status();
+  EXPECT_EQ(ExitCodeOf(of_folder), kExitData);
+  EXPECT_THAT(std::string(of_folder.message()), HasSubstr("it is a folder"));
+  request.bench.binary = folder_.Write("text", "x", 0755);
+  EXPECT_EQ(ExitCodeOf(MeasureRun(request, console_.console()).status()), kExitData);
   request.bench.binary = folder_.Write("data", "x");
   EXPECT_EQ(ExitCodeOf(MeasureRun(request, console_.console()).status()), kExitEnvironment);
 }
