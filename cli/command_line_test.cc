@@ -379,6 +379,10 @@ TEST_F(CommandLineTest, PruneKeepsTheProgramsOfBaselines) {
   }
   ASSERT_TRUE((*history)->SetBaseline({"main", "run-a", 1, std::nullopt}).ok());
   EXPECT_EQ(Run({"prune", "--keep", "0", "--yes"}).out, "");
+  {
+    const absl::StatusOr<KeptBuild> measured = KeepBuild(home_, folder_.File("bench"));
+    EXPECT_EQ(Run({"prune", "--older-than", "0", "--yes"}).out, "") << "it is being measured";
+  }
   const SubprocessResult result = Run({"prune", "--older-than", "0", "--yes"});
   EXPECT_EQ(result.exit_code, 0) << result.err;
   EXPECT_EQ(result.out, programs[1] + "\n");

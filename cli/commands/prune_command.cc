@@ -29,8 +29,8 @@ constexpr char kDetails[] =
     R"help(Removes captures from the home, and spools that no capture was made of, by the limits given; at least
 one is needed, and what breaks any of them goes, oldest first; captures left half written go too.
 Spools of running programs stay, and so does what bears other names. Of the benchmark programs that
-`nightly` keeps, those go that no baseline names, by age and size; --keep is for captures alone.
-Without --yes it asks on a terminal and refuses elsewhere.
+`nightly` keeps, those go that no baseline names and no run measures just now, by age and size; --keep
+is for captures alone. Without --yes it asks on a terminal and refuses elsewhere.
 
 Examples:
   stallhound prune --older-than 30d --dry-run     # what would go
@@ -91,9 +91,10 @@ Item ItemOf(KeptBuild build) {
   return item;
 }
 
-// Kept benchmark programs that no baseline names, so that nothing will be measured with them again.
+// Kept benchmark programs that no baseline names and nobody measures with, so that nothing will be again.
 absl::StatusOr<std::vector<KeptBuild>> UnnamedBuilds(const std::string& home) {
   std::vector<KeptBuild> builds = ListBuilds(home);
+  std::erase_if(builds, IsInUse);
   if (builds.empty()) return builds;
   absl::StatusOr<std::unique_ptr<store::History>> history =
       store::OpenHistory(HistoryPath(home), {.access = store::Access::kRead});
@@ -173,8 +174,9 @@ absl::Status RemoveFile(const std::string& path) {
 // Of a folder of spools only the spools, and itself if nothing else is in it. False: the folder stays.
 absl::StatusOr<bool> Remove(const Item& item, Console& console) {
   if (item.build) {
-    SH_RETURN_IF_ERROR(RemoveBuild(*item.build));
-    return true;
+    SH_ASSIGN_OR_RETURN(const bool is_removed, RemoveBuild(*item.build));
+    if (!is_removed) console.Note(fmt::format("{} stays: it is being measured", item.path));
+    return is_removed;
   }
   const Recording& recording = *item.recording;
   if (!recording.is_spool) {

@@ -4,6 +4,7 @@
 #include <absl/strings/str_split.h>
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -11,6 +12,7 @@
 #include <cerrno>
 #include <cstdio>
 #include <filesystem>
+#include <utility>
 
 #include "base/file.h"
 #include "base/sha256.h"
@@ -22,6 +24,7 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr size_t kNameDigits = 16;
+constexpr int kKeepTries = 3;  // each is lost only to somebody who removes it just then
 constexpr char kBinary[] = "bench";
 constexpr char kRuns[] = "runs";
 
@@ -54,6 +57,19 @@ absl::Status AppendToRuns(const std::string& folder, std::string_view line) {
   return absl::ErrnoToStatus(error, fmt::format("adding a run to '{}'", path));
 }
 
+int OpenFolder(const std::string& path) { return open(path.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC); }
+
+absl::Status WriteBuild(const std::string& folder, const std::string& program) {
+  const std::string copy = folder + "/" + kBinary;
+  SH_RETURN_IF_ERROR(WriteFileAtomically(copy, program));
+  if (chmod(copy.c_str(), 0755) != 0) return absl::ErrnoToStatus(errno, fmt::format("making '{}' executable", copy));
+  return AppendToRuns(folder, "");
+}
+
+absl::Status Gone(const std::string& binary, const std::string& folder) {
+  return absl::UnavailableError(fmt::format("keeping the program '{}' in '{}': it is gone again", binary, folder));
+}
+
 std::optional<KeptBuild> BuildAt(const fs::path& folder) {
   KeptBuild build;
   build.folder = folder;
@@ -79,6 +95,22 @@ std::optional<KeptBuild> BuildAt(const fs::path& folder) {
 
 }  // namespace
 
+std::shared_ptr<const BuildInUse> BuildInUse::Take(const std::string& folder) {
+  const int opened = OpenFolder(folder);
+  if (opened < 0) return nullptr;
+  std::shared_ptr<const BuildInUse> in_use(new BuildInUse(opened));
+  // A file system without locks leaves nothing to be done: then prune sees no use either.
+  while (flock(opened, LOCK_SH) != 0 && errno == EINTR) {
+  }
+  struct stat locked {
+  }, there{};
+  const bool is_there = fstat(opened, &locked) == 0 && lstat(folder.c_str(), &there) == 0 &&
+                        locked.st_ino == there.st_ino && locked.st_dev == there.st_dev;
+  return is_there ? in_use : nullptr;
+}
+
+BuildInUse::~BuildInUse() { close(folder_); }
+
 absl::Status CheckProgram(const KeptBuild& build) {
   SH_ASSIGN_OR_RETURN(const std::string program, ReadFile(build.binary));
   const std::string name = NameOf(program);
@@ -92,17 +124,22 @@ absl::Status CheckProgram(const KeptBuild& build) {
 absl::StatusOr<KeptBuild> KeepBuild(const std::string& home, const std::string& binary) {
   SH_ASSIGN_OR_RETURN(const std::string program, ReadFile(binary));
   const std::string folder = BuildsFolder(home) + "/" + NameOf(program);
-  if (std::optional<KeptBuild> build = BuildAt(folder)) {
-    SH_RETURN_IF_ERROR(CheckProgram(*build));
-    return *std::move(build);
+  std::shared_ptr<const BuildInUse> in_use;
+  for (int i = 0; i < kKeepTries && !in_use; ++i) {
+    SH_RETURN_IF_ERROR(MakeFolders(folder));
+    in_use = BuildInUse::Take(folder);
   }
-  SH_RETURN_IF_ERROR(MakeFolders(folder));
-  const std::string copy = folder + "/" + kBinary;
-  SH_RETURN_IF_ERROR(WriteFileAtomically(copy, program));
-  if (chmod(copy.c_str(), 0755) != 0) return absl::ErrnoToStatus(errno, fmt::format("making '{}' executable", copy));
-  SH_RETURN_IF_ERROR(AppendToRuns(folder, ""));
-  if (std::optional<KeptBuild> build = BuildAt(folder)) return *std::move(build);
-  return absl::UnavailableError(fmt::format("keeping the program '{}' in '{}': it is gone again", binary, folder));
+  if (!in_use) return Gone(binary, folder);
+  std::optional<KeptBuild> build = BuildAt(folder);
+  if (build) {
+    SH_RETURN_IF_ERROR(CheckProgram(*build));
+  } else {
+    SH_RETURN_IF_ERROR(WriteBuild(folder, program));
+    build = BuildAt(folder);
+    if (!build) return Gone(binary, folder);
+  }
+  build->in_use = std::move(in_use);
+  return *std::move(build);
 }
 
 absl::Status AddRun(const KeptBuild& build, std::string_view run_uuid) {
@@ -134,13 +171,30 @@ bool AreOfOneBuild(const std::string& home, std::string_view run_uuid, std::stri
   return Contains((*build)->run_uuids, other_uuid);
 }
 
-absl::Status RemoveBuild(const KeptBuild& build) {
+bool IsInUse(const KeptBuild& build) {
+  const int folder = OpenFolder(build.folder);
+  if (folder < 0) return false;
+  const bool is_in_use = flock(folder, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK;
+  close(folder);
+  return is_in_use;
+}
+
+absl::StatusOr<bool> RemoveBuild(const KeptBuild& build) {
+  const int folder = OpenFolder(build.folder);
+  if (folder < 0 && errno == ENOENT) return true;
+  if (folder < 0) return absl::ErrnoToStatus(errno, fmt::format("removing '{}'", build.folder));
+  // Held until all is gone, so that nobody begins to use a half.
+  const bool is_in_use = flock(folder, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK;
+  absl::Status removed;
   for (const std::string& path : {build.binary, RunsPath(build.folder), build.folder}) {
+    if (is_in_use || !removed.ok()) break;
     if (std::remove(path.c_str()) != 0 && errno != ENOENT) {
-      return absl::ErrnoToStatus(errno, fmt::format("removing '{}'", path));
+      removed = absl::ErrnoToStatus(errno, fmt::format("removing '{}'", path));
     }
   }
-  return absl::OkStatus();
+  close(folder);
+  if (!removed.ok()) return removed;
+  return !is_in_use;
 }
 
 }  // namespace stallhound::cli

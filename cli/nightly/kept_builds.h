@@ -8,6 +8,7 @@
 #include <absl/status/statusor.h>
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -15,16 +16,32 @@
 
 namespace stallhound::cli {
 
+// Shared by those who measure with a build; RemoveBuild leaves what anybody holds, also of another process. Ends with
+// the process.
+class BuildInUse {
+ public:
+  // Waits for who is removing it. nullptr: the folder is not there, or no longer.
+  static std::shared_ptr<const BuildInUse> Take(const std::string& folder);
+  BuildInUse(const BuildInUse&) = delete;
+  ~BuildInUse();
+
+ private:
+  explicit BuildInUse(int folder) : folder_(folder) {}
+  int folder_;  // a file descriptor
+};
+
 struct KeptBuild {
   std::string folder;
   std::string binary;  // its path
   std::vector<std::string> run_uuids;
   uint64_t bytes = 0;
-  int64_t modified_ns = 0;  // CLOCK_REALTIME, when the last run was added
+  int64_t modified_ns = 0;                   // CLOCK_REALTIME, when the last run was added
+  std::shared_ptr<const BuildInUse> in_use;  // of KeepBuild alone
 };
 
-// Copies the program, unless it is there already. Measure the copy: the original may be built anew meanwhile. Errors:
-// those of CheckProgram for the copy that is there; what reading and writing give.
+// Copies the program, unless it is there already, and keeps others from removing it while `in_use` lives. Measure the
+// copy: the original may be built anew meanwhile. Errors: those of CheckProgram for the copy that is there; what
+// reading and writing give.
 absl::StatusOr<KeptBuild> KeepBuild(const std::string& home, const std::string& binary);
 
 // Whether the file is still what was kept. Errors: DataLoss if not; what reading gives.
@@ -43,7 +60,11 @@ absl::StatusOr<std::optional<KeptBuild>> FindBuildOfRun(const std::string& home,
 // Whether one program is known to have measured both runs.
 bool AreOfOneBuild(const std::string& home, std::string_view run_uuid, std::string_view other_uuid);
 
-// Removes the two files and their folder. Errors: what removing gives; a folder that holds more stays.
-absl::Status RemoveBuild(const KeptBuild& build);
+// Whether somebody measures with it just now.
+bool IsInUse(const KeptBuild& build);
+
+// Removes the two files and their folder. False: it is in use, and stays. Errors: what removing gives; a folder that
+// holds more stays.
+absl::StatusOr<bool> RemoveBuild(const KeptBuild& build);
 
 }  // namespace stallhound::cli

@@ -21,6 +21,7 @@ class KeptBuildsTest : public ::testing::Test {
   absl::StatusOr<KeptBuild> KeepRun(const std::string& run_uuid) {
     absl::StatusOr<KeptBuild> build = KeepBuild(home_, binary_);
     const absl::Status added = build.ok() ? AddRun(*build, run_uuid) : build.status();
+    if (build.ok()) build->in_use.reset();
     return added.ok() ? build : added;
   }
 
@@ -88,6 +89,20 @@ TEST_F(KeptBuildsTest, RemovesItsFilesOnly) {
   const std::string notes = folder_.Write("home/builds/ba7816bf8f01cfea/notes", "x");
   EXPECT_FALSE(RemoveBuild(*build).ok());
   EXPECT_TRUE(fs::exists(notes));
+}
+
+TEST_F(KeptBuildsTest, WhatIsBeingMeasuredStays) {
+  absl::StatusOr<KeptBuild> first = KeepBuild(home_, binary_);
+  absl::StatusOr<KeptBuild> second = KeepBuild(home_, binary_);
+  const KeptBuild listed = ListBuilds(home_)[0];
+  first->in_use.reset();
+  EXPECT_TRUE(IsInUse(listed));
+  EXPECT_EQ(*RemoveBuild(listed), false);
+  EXPECT_EQ(*ReadFile(listed.binary), "abc");
+  second->in_use.reset();
+  EXPECT_FALSE(IsInUse(listed));
+  EXPECT_EQ(*RemoveBuild(listed), true);
+  EXPECT_FALSE(fs::exists(listed.folder));
 }
 
 TEST_F(KeptBuildsTest, AProgramThatIsNotThereIsAnError) {
