@@ -18,6 +18,7 @@ namespace {
 using stallhound::testing::RunSubprocess;
 using stallhound::testing::SubprocessResult;
 using store::EventKind;
+using ::testing::AllOf;
 using ::testing::EndsWith;
 using ::testing::HasSubstr;
 using ::testing::Not;
@@ -289,6 +290,26 @@ TEST_F(RunsTest, AReportHoldsTheRunWhole) {
   EXPECT_EQ(json["gate"]["answer"], "regressed");
   EXPECT_EQ(json["benchmarks"][0]["wait_count"]["max"], 1);
   EXPECT_THAT(Run({"report", "aaaa", "--format", "markdown"}).out, StartsWith("# Run aaaa0000\n"));
+}
+
+TEST_F(RunsTest, AReportHasTheNotesOfTheGate) {
+  Append(Record(kFirst, 1));
+  store::RunRecord other = Record(kSecond, 2);
+  other.info.environment.driver = "590.1";
+  other.info.machine = "bench-2";
+  other.benchmarks.front().name = "new/case";
+  Append(other);
+  SetBaseline(kFirst);
+  EXPECT_EQ(Run({"gate"}).exit_code, 0);
+  const std::string gate = Run({"gate", "--format", "markdown"}).out;
+  const size_t start = gate.find("## Notes\n");
+  ASSERT_NE(start, std::string::npos) << gate;
+  const std::string notes = gate.substr(start, gate.find("\n## ", start) - start);
+  EXPECT_THAT(notes, AllOf(HasSubstr("driver was not recorded, is 590.1"), HasSubstr("bench-1 and bench-2"),
+                           HasSubstr("new/case")));
+  EXPECT_THAT(Run({"report", "--format", "markdown"}).out, HasSubstr(notes));
+  EXPECT_THAT(Run({"report"}).out, HasSubstr("The machines differ: bench-1 and bench-2."));
+  EXPECT_THAT(Run({"report", "--format", "html"}).out, HasSubstr("The machines differ: bench-1 and bench-2."));
 }
 
 TEST_F(RunsTest, SitesOfAReportAreSortedByWhatItPrints) {

@@ -7,6 +7,7 @@
 #include "base/status_macros.h"
 #include "cli/exit_code.h"
 #include "cli/gate/gate_values.h"
+#include "cli/gate/judgement_notes.h"
 #include "cli/gate/run_report_values.h"
 #include "cli/history.h"
 #include "cli/report_format.h"
@@ -31,17 +32,27 @@ struct RunReportOptions {
 };
 
 // What was said last of the run, as far as the history keeps it.
-absl::StatusOr<std::optional<reports::GateReport>> LastGate(const store::RunInfo& run, store::HistoryReader& history) {
-  SH_ASSIGN_OR_RETURN(const std::vector<store::Judgement> judgements, history.ReadJudgements(run.uuid));
+absl::StatusOr<std::optional<reports::GateReport>> LastGate(const store::RunRecord& run,
+                                                            store::HistoryReader& history) {
+  SH_ASSIGN_OR_RETURN(const std::vector<store::Judgement> judgements, history.ReadJudgements(run.info.uuid));
   if (judgements.empty()) return std::nullopt;
+  const store::Judgement& last = judgements.front();
+  SH_ASSIGN_OR_RETURN(const std::vector<store::Acknowledgement> acknowledgements,
+                      history.ActiveAcknowledgements(last.judged_at_ns));
   reports::GateReport gate;
-  gate.run = GateRunOf(run);
-  for (const std::string& uuid : judgements.front().baseline_run_uuids) {
-    SH_ASSIGN_OR_RETURN(const store::RunInfo baseline, history.FindRun(uuid));
-    gate.baselines.push_back(GateRunOf(baseline));
+  gate.run = GateRunOf(run.info);
+  for (const std::string& uuid : last.baseline_run_uuids) {
+    SH_ASSIGN_OR_RETURN(const store::RunRecord baseline, history.ReadRun(uuid));
+    gate.baselines.push_back(GateRunOf(baseline.info));
+    const std::vector<std::string> notes = JudgementNotes({.baseline = &baseline,
+                                                           .candidate = &run,
+                                                           .verdicts = last.verdicts,
+                                                           .acknowledgements = acknowledgements,
+                                                           .judged_at_ns = last.judged_at_ns});
+    gate.notes.insert(gate.notes.end(), notes.begin(), notes.end());
   }
-  gate.verdicts = GateVerdictsOf(judgements.front());
-  gate.is_interrupted = run.status != store::RunStatus::kComplete;
+  gate.verdicts = GateVerdictsOf(last);
+  gate.is_interrupted = run.info.status != store::RunStatus::kComplete;
   return gate;
 }
 
@@ -59,7 +70,7 @@ absl::StatusOr<int> RunReportCommand(const RunReportOptions& options, CommandCon
   SH_ASSIGN_OR_RETURN(const store::RunInfo run, FindRunOrNewest(*history, options.run));
   SH_ASSIGN_OR_RETURN(const store::RunRecord record, history->ReadRun(run.uuid));
   reports::RunReport report = RunReportOf(record);
-  SH_ASSIGN_OR_RETURN(report.gate, LastGate(run, *history));
+  SH_ASSIGN_OR_RETURN(report.gate, LastGate(record, *history));
   SH_RETURN_IF_ERROR(
       WriteReport(options.report, Formatted(options.report, report, context.console), false, context.console));
   return kExitFine;

@@ -2,17 +2,16 @@
 
 #include <absl/strings/str_join.h>
 #include <fmt/format.h>
-#include <fnmatch.h>
 
 #include <algorithm>
 #include <map>
 #include <set>
 #include <utility>
 
-#include "base/clock.h"
 #include "base/status_macros.h"
 #include "cli/gate/case_verdicts.h"
 #include "cli/gate/confirmed_verdicts.h"
+#include "cli/gate/judgement_notes.h"
 #include "cli/gate/judgement_uuid.h"
 #include "cli/gate/run_values.h"
 
@@ -27,8 +26,7 @@ using store::BenchmarkResult;
 using store::Verdict;
 using store::VerdictOutcome;
 
-constexpr size_t kMostNamedCases = 8;  // of a note
-constexpr uint64_t kSeed = 1;          // the same runs give the same verdicts
+constexpr uint64_t kSeed = 1;  // the same runs give the same verdicts
 
 using CaseKey = std::pair<std::string, std::string>;  // suite, name
 
@@ -44,23 +42,12 @@ std::string SuitesText(const std::map<CaseKey, const BenchmarkResult*>& cases) {
   return absl::StrJoin(suites, "', '");
 }
 
-bool Matches(const std::string& pattern, const std::string& text) {
-  return fnmatch(pattern.c_str(), text.c_str(), 0) == 0;
-}
-
 double BudgetOf(const GateConfig& gate, const std::string& benchmark) {
   double ratio = gate.time_budget_ratio;
   for (const TimeBudget& budget : gate.budgets) {
     if (Matches(budget.benchmark, benchmark)) ratio = budget.ratio;
   }
   return ratio;
-}
-
-std::string Named(const std::vector<std::string>& cases) {
-  const size_t shown = std::min(cases.size(), kMostNamedCases);
-  std::string text = absl::StrJoin(cases.begin(), cases.begin() + static_cast<ptrdiff_t>(shown), ", ");
-  if (shown < cases.size()) text += fmt::format(" and {} more", cases.size() - shown);
-  return text;
 }
 
 // A time that the screen has looked at.
@@ -87,7 +74,6 @@ class Judge {
           request_.candidate->info.uuid, request_.baseline->info.uuid));
     }
     AddUncounted();
-    AddNotes();
     Acknowledge();
     store::Judgement& judgement = judged_.judgement;
     judgement.run_uuid = request_.candidate->info.uuid;
@@ -98,6 +84,7 @@ class Judge {
       return std::tie(a.suite, a.benchmark, a.metric) < std::tie(b.suite, b.benchmark, b.metric);
     });
     judgement.uuid = JudgementUuid(judgement);
+    AddNotes();
     return std::move(judged_);
   }
 
@@ -121,7 +108,6 @@ class Judge {
     for (const auto& [key, result] : before) {
       if (after.contains(key) || result->outcome == BenchmarkOutcome::kSkipped) continue;
       AddOutcome(*result, VerdictOutcome::kInconclusive, "case-missing: the run does not hold it");
-      missing_.push_back(key.second);
     }
     return absl::OkStatus();
   }
@@ -143,10 +129,7 @@ class Judge {
       }
       return absl::OkStatus();
     }
-    if (baseline == nullptr) {
-      new_.push_back(candidate.name);
-      return absl::OkStatus();
-    }
+    if (baseline == nullptr) return absl::OkStatus();
     if (!was_measured) {
       AddOutcome(candidate, VerdictOutcome::kInconclusive,
                  fmt::format("baseline-not-measured: {} in the baseline: {}", store::Text(baseline->outcome),
@@ -245,7 +228,6 @@ class Judge {
     if (is_open && request_.is_same_program && !time.rounds.environment_differs) {
       verdict.outcome = VerdictOutcome::kPass;
       verdict.reason = fmt::format("{}: {}", kSameProgramReason, verdict.reason);
-      same_program_.push_back(verdict.benchmark);
     }
     if (verdict.outcome == VerdictOutcome::kSuspect && !request_.confirm) {
       const StandingRule rule = {time.rounds.budget_ratio, request_.gate.q};
@@ -269,11 +251,8 @@ class Judge {
 
   // A pass would say that no count rose, and nobody knows.
   void AddUncounted() {
+    if (HaveNothingToCount(request_.baseline->info, request_.candidate->info)) return;
     for (const BenchmarkResult* result : uncounted_) {
-      if (HasNothingToCount()) {
-        nothing_to_count_.push_back(result->name);
-        continue;
-      }
       AddVerdict({.suite = result->suite,
                   .benchmark = result->name,
                   .metric = kCountsMetric,
@@ -282,56 +261,21 @@ class Judge {
     }
   }
 
-  // Recorded on a CPU, a program has no counts, and lacks none.
-  bool HasNothingToCount() const {
-    const auto is_recorded_on_cpu = [](const store::RunInfo& info) {
-      return info.hardware.gpu_count == 0 && !info.captures.empty();
-    };
-    return is_recorded_on_cpu(request_.baseline->info) && is_recorded_on_cpu(request_.candidate->info);
-  }
-
   void AddNotes() {
-    std::vector<std::string>& notes = judged_.notes;
-    for (const analysis::gate::KeyDifference& key : environment_.times) {
-      const bool is_of_counts = std::any_of(environment_.counts.begin(), environment_.counts.end(),
-                                            [&](const auto& count) { return count.name == key.name; });
-      notes.push_back(fmt::format("The environment differs: {} was {}, is {}; {} cannot be judged.", key.name,
-                                  key.baseline.value_or("not recorded"), key.candidate.value_or("not recorded"),
-                                  is_of_counts ? "counts and times" : "times"));
-    }
-    const store::RunInfo& before = request_.baseline->info;
-    const store::RunInfo& after = request_.candidate->info;
-    if (before.machine != after.machine) {
-      notes.push_back(fmt::format("The machines differ: {} and {}.", before.machine, after.machine));
-    }
-    if (before.status != store::RunStatus::kComplete) notes.push_back("The baseline was interrupted.");
-    if (after.status != store::RunStatus::kComplete) notes.push_back("The run was interrupted.");
-    const auto add = [&](std::string_view what, const std::vector<std::string>& names) {
-      if (!names.empty()) notes.push_back(fmt::format("{}: {}.", what, Named(names)));
-    };
-    add("Not recorded on either side and taken as equal", environment_.unknown);
-    add("Not in the baseline, so not judged", new_);
-    add("In the baseline but not in this run", missing_);
-    add("Times as interleaved rounds of an earlier judgement of these two runs said", settled_);
-    add("Other times, or too noisy ones, of the same program, and so the machine's", same_program_);
-    add("Nothing to count, as both sides ran on the CPU", nothing_to_count_);
+    judged_.notes = JudgementNotes({.baseline = request_.baseline,
+                                    .candidate = request_.candidate,
+                                    .verdicts = judged_.judgement.verdicts,
+                                    .acknowledgements = request_.acknowledgements,
+                                    .judged_at_ns = request_.judged_at_ns});
+    if (settled_.empty()) return;
+    judged_.notes.push_back(fmt::format(
+        "Times as interleaved rounds of an earlier judgement of these two runs said: {}.", NamedCases(settled_)));
   }
 
   void Acknowledge() {
     for (Verdict& verdict : judged_.judgement.verdicts) {
       if (verdict.outcome != VerdictOutcome::kRegressed) continue;
-      const auto found = std::find_if(
-          request_.acknowledgements.begin(), request_.acknowledgements.end(), [&](const store::Acknowledgement& known) {
-            const bool is_in_force =
-                known.created_at_ns <= request_.judged_at_ns && request_.judged_at_ns < known.expires_at_ns;
-            return is_in_force && (!known.metric || *known.metric == verdict.metric) &&
-                   Matches(known.benchmark_pattern, verdict.suite + "/" + verdict.benchmark);
-          });
-      if (found == request_.acknowledgements.end()) continue;
-      const std::string until = FormatUtc(found->expires_at_ns);
-      judged_.notes.push_back(fmt::format("{} of {} is acknowledged until {} by {}: {}{}", verdict.metric,
-                                          verdict.benchmark, until, found->author, found->reason,
-                                          found->issue_url ? " (" + *found->issue_url + ")" : ""));
+      if (!FindAcknowledgement(verdict, request_.acknowledgements, request_.judged_at_ns)) continue;
       verdict.outcome = VerdictOutcome::kPass;
       verdict.reason = fmt::format("{}: {}", kAcknowledgedReason, verdict.reason);
     }
@@ -341,12 +285,8 @@ class Judge {
   const EnvironmentDifference environment_;
   JudgedRun judged_;
   std::vector<ScreenedTime> times_;
-  std::vector<std::string> new_;
-  std::vector<std::string> missing_;
   std::vector<std::string> settled_;
-  std::vector<std::string> same_program_;
   std::vector<const BenchmarkResult*> uncounted_;  // neither side has counts
-  std::vector<std::string> nothing_to_count_;
 };
 
 }  // namespace
