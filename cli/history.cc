@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <vector>
 
+#include "base/clock.h"
 #include "base/status_macros.h"
 #include "cli/home.h"
 
@@ -27,14 +28,23 @@ absl::StatusOr<std::unique_ptr<store::History>> OpenHomeHistory(store::Access ac
   return history;
 }
 
-absl::StatusOr<store::RunInfo> FindRunOrNewest(store::HistoryReader& history, const std::string& text) {
+absl::StatusOr<store::RunInfo> FindRunOrNewest(store::HistoryReader& history, const std::string& text,
+                                               Console& console) {
   if (!text.empty()) return history.FindRun(text);
-  SH_ASSIGN_OR_RETURN(std::vector<store::RunInfo> runs, history.LastRuns({.limit = 1}));
-  if (runs.empty()) {
+  absl::StatusOr<store::RunInfo> newest = history.NewestRun();
+  if (absl::IsNotFound(newest.status())) {
     return absl::NotFoundError(
         fmt::format("finding the newest run: the history '{}' has none; {}", HistoryPath(HomeFolder()), kHowToMeasure));
   }
-  return std::move(runs.front());
+  SH_RETURN_IF_ERROR(newest.status());
+  SH_ASSIGN_OR_RETURN(const std::vector<store::RunInfo> latest, history.LastRuns({.limit = 1}));
+  if (!latest.empty() && latest.front().started_at_ns > newest->started_at_ns) {
+    console.Warn(fmt::format(
+        "taking the run {}, the last that was added, though by the clock it started before the run {} ({} and {} UTC): "
+        "the clock was set back, or a run was added late; is_last_run of the history goes by the clock",
+        newest->uuid, latest.front().uuid, FormatUtc(newest->started_at_ns), FormatUtc(latest.front().started_at_ns)));
+  }
+  return newest;
 }
 
 absl::StatusOr<store::RunInfo> FindBaselineRun(store::HistoryReader& history, const std::string& text) {

@@ -16,8 +16,10 @@ namespace stallhound::cli {
 // with what to do; else those of store::OpenHistory.
 absl::StatusOr<std::unique_ptr<store::History>> OpenHomeHistory(store::Access access, Console& console);
 
-// The run whose uuid begins so; the newest for "". Errors: NotFound, with what to do; InvalidArgument (several).
-absl::StatusOr<store::RunInfo> FindRunOrNewest(store::HistoryReader& history, const std::string& text);
+// The run whose uuid begins so; for "" the one that was added last, with a warning if another started later. Errors:
+// NotFound, with what to do; InvalidArgument (several).
+absl::StatusOr<store::RunInfo> FindRunOrNewest(store::HistoryReader& history, const std::string& text,
+                                               Console& console);
 
 // The run that a baseline of this name is, else the one whose uuid begins so. Errors: as above.
 absl::StatusOr<store::RunInfo> FindBaselineRun(store::HistoryReader& history, const std::string& text);

@@ -203,6 +203,24 @@ TEST_F(RunsTest, WhatIsNotCertainFailsOnlyAStrictGate) {
   EXPECT_EQ(Run({"gate", "--strict"}).exit_code, 5);
 }
 
+TEST_F(RunsTest, TheNewestRunIsTheOneAddedLastWhateverTheClockSaid) {
+  Append(Record(kFirst, 2));
+  Append(Record(kSecond, 10));
+  SetBaseline(kFirst);
+  EXPECT_THAT(Run({"gate"}).err, Not(HasSubstr("by the clock")));
+  store::RunRecord worse = Record(kThird, 1);
+  AddWait(worse);
+  Append(worse);
+  const SubprocessResult gate = Run({"gate"});
+  EXPECT_EQ(gate.exit_code, 1) << gate.out;
+  EXPECT_THAT(gate.err, HasSubstr(std::string("taking the run ") + kThird));
+  EXPECT_THAT(gate.err, HasSubstr(std::string("it started before the run ") + kSecond));
+  const SubprocessResult report = Run({"report"});
+  EXPECT_THAT(report.out, StartsWith("Run cccc0000\n"));
+  EXPECT_THAT(report.err, HasSubstr("the clock was set back"));
+  EXPECT_EQ(Run({"report", "cccc"}).err, "");
+}
+
 TEST_F(RunsTest, AGateWithoutRunsOrBaselineSaysWhatToDo) {
   const auto expect = [&](const std::vector<std::string>& arguments, const char* hint) {
     const SubprocessResult result = Run(arguments);

@@ -42,6 +42,8 @@ class HistoryReader {
 
   // Newest start first. Without any, empty.
   virtual absl::StatusOr<std::vector<RunInfo>> LastRuns(const RunFilter& filter) = 0;
+  // The run that was added last, whatever the clock said at its start. NotFound without any.
+  virtual absl::StatusOr<RunInfo> NewestRun() = 0;
   // The run whose uuid begins with `prefix`, of 4 characters at least. Also InvalidArgument: several begin so.
   virtual absl::StatusOr<RunInfo> FindRun(std::string_view prefix) = 0;
   // A run with all that was measured, lists sorted (SortLists). Costs milliseconds per 10,000 rows.

@@ -47,7 +47,7 @@ absl::StatusOr<int> RunGateCommand(const GateOptions& options, CommandContext& c
   SH_ASSIGN_OR_RETURN(const Config config, LoadConfig());
   SH_ASSIGN_OR_RETURN(const std::unique_ptr<store::History> history,
                       OpenHomeHistory(store::Access::kAppend, context.console));
-  SH_ASSIGN_OR_RETURN(const store::RunInfo run, FindRunOrNewest(*history, options.run));
+  SH_ASSIGN_OR_RETURN(const store::RunInfo run, FindRunOrNewest(*history, options.run, context.console));
   const std::string& name = options.baseline.empty() ? config.gate.baseline : options.baseline;
   SH_ASSIGN_OR_RETURN(const store::RunInfo baseline, FindBaselineRun(*history, name));
   if (run.uuid == baseline.uuid) {

@@ -67,7 +67,7 @@ std::string Formatted(const ReportOptions& options, const reports::RunReport& re
 absl::StatusOr<int> RunReportCommand(const RunReportOptions& options, CommandContext& context) {
   SH_ASSIGN_OR_RETURN(const std::unique_ptr<store::History> history,
                       OpenHomeHistory(store::Access::kRead, context.console));
-  SH_ASSIGN_OR_RETURN(const store::RunInfo run, FindRunOrNewest(*history, options.run));
+  SH_ASSIGN_OR_RETURN(const store::RunInfo run, FindRunOrNewest(*history, options.run, context.console));
   SH_ASSIGN_OR_RETURN(const store::RunRecord record, history->ReadRun(run.uuid));
   reports::RunReport report = RunReportOf(record);
   SH_ASSIGN_OR_RETURN(report.gate, LastGate(record, *history));

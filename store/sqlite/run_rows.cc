@@ -181,6 +181,15 @@ class Benchmarks {
 
 }  // namespace
 
+absl::StatusOr<std::optional<RunInfo>> ReadNewestRun(const Database& database) {
+  const size_t limit = 1;
+  SH_ASSIGN_OR_RETURN(std::vector<RunRow> rows,
+                      ReadRunRows(database, "ORDER BY run.run_id DESC LIMIT ?", std::tie(limit)));
+  if (rows.empty()) return std::nullopt;
+  SH_RETURN_IF_ERROR(Complete(database, rows.front()));
+  return std::move(rows.front().info);
+}
+
 absl::StatusOr<std::vector<RunInfo>> ReadLastRuns(const Database& database, const RunFilter& filter) {
   constexpr std::string_view kRest =
       "JOIN comparability ON comparability.comparability_id = run.comparability_id "

@@ -18,6 +18,7 @@
 namespace stallhound::store {
 
 // Newest start first.
+absl::StatusOr<std::optional<RunInfo>> ReadNewestRun(const Database& database);
 absl::StatusOr<std::vector<RunInfo>> ReadLastRuns(const Database& database, const RunFilter& filter);
 
 // At most `limit` uuids that begin with `prefix`.

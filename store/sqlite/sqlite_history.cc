@@ -70,6 +70,13 @@ class SqliteHistory : public History {
     return ReadLastRuns(database_, filter);
   }
 
+  absl::StatusOr<RunInfo> NewestRun() override {
+    SH_ASSIGN_OR_RETURN(const Transaction transaction, Transaction::Begin(database_, Transaction::Kind::kRead));
+    SH_ASSIGN_OR_RETURN(std::optional<RunInfo> info, ReadNewestRun(database_));
+    if (info.has_value()) return *std::move(info);
+    return absl::NotFoundError(fmt::format("finding the newest run: the history '{}' has none", database_.path()));
+  }
+
   absl::StatusOr<RunInfo> FindRun(std::string_view prefix) override {
     if (prefix.size() < kMinimumUuidPrefix) {
       return absl::InvalidArgumentError(

@@ -135,6 +135,7 @@ TEST_F(HistoryTest, RefusesWhatCannotBeKept) {
 
 TEST_F(HistoryTest, ListsTheLastRuns) {
   EXPECT_TRUE(history_->LastRuns({})->empty());
+  EXPECT_TRUE(absl::IsNotFound(history_->NewestRun().status()));
   for (const int number : {2, 0, 3, 1}) Append(FullRun(number));
   const auto uuids = [&](const RunFilter& filter) {
     std::vector<std::string> found;
@@ -149,6 +150,7 @@ TEST_F(HistoryTest, ListsTheLastRuns) {
   EXPECT_THAT(uuids({.comparability_key = ComparabilityKey(info.hardware, info.environment)}),
               ElementsAre(RunUuid(3), RunUuid(1)));
   EXPECT_EQ(history_->LastRuns({.limit = 1})->front(), FullRun(3).info);
+  EXPECT_EQ(*history_->NewestRun(), FullRun(1).info) << "added last, whatever the clock said";
 }
 
 TEST_F(HistoryTest, FindsARunByTheBeginningOfItsUuid) {
