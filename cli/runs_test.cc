@@ -19,6 +19,7 @@ using stallhound::testing::RunSubprocess;
 using stallhound::testing::SubprocessResult;
 using store::EventKind;
 using ::testing::AllOf;
+using ::testing::ContainsRegex;
 using ::testing::EndsWith;
 using ::testing::HasSubstr;
 using ::testing::Not;
@@ -146,6 +147,25 @@ TEST_F(RunsTest, AGateWithoutCountsOrOfAnInterruptedRunIsNoPass) {
   EXPECT_EQ(Run({"gate", kThird, "--strict"}).exit_code, 5);
   EXPECT_THAT(Run({"report", kThird}).out, HasSubstr("Verdicts: 8 pass; the run was interrupted."));
   EXPECT_EQ(nlohmann::json::parse(Run({"runs", "--format", "json"}).out)[1]["answer"], "inconclusive");
+}
+
+TEST_F(RunsTest, ACountThatRoseElsewhereIsShownThoughItCannotBeJudged) {
+  store::RunRecord baseline = Record(kFirst, 1), run = Record(kSecond, 2);
+  for (store::RunRecord* record : {&baseline, &run}) {
+    record->benchmarks.push_back(record->benchmarks.front());
+    record->benchmarks.back().name = "radius_search/optimized/fp32/8x8/forward";
+  }
+  run.info.environment.driver = "590.1";
+  run.benchmarks.back().event_counts[0].min_count = run.benchmarks.back().event_counts[0].max_count = 2;
+  Append(baseline);
+  Append(run);
+  SetBaseline(kFirst);
+  const SubprocessResult gate = Run({"gate", "--format", "markdown"});
+  EXPECT_EQ(gate.exit_code, 0) << gate.err;
+  const size_t changed = gate.out.find("radius_search/optimized/fp32/8x8/forward` | 1 `->` 2 |");
+  ASSERT_NE(changed, std::string::npos) << gate.out;
+  EXPECT_LT(changed, gate.out.find("layer_norm/optimized/fp32/8x8/forward` | 1 |")) << gate.out;
+  EXPECT_THAT(gate.out, ContainsRegex("`kernel` \\| 2 \\| `layer_norm/optimized")) << "the others";
 }
 
 TEST_F(RunsTest, OnlyTimesThatWereJudgedCountForWhatIsSeen) {

@@ -23,6 +23,7 @@ constexpr char kSameProgramReason[] = "same-program";  // the same
 constexpr Reason kUnjudgedTimes[] = {Reason::kTooFewRounds, Reason::kClocks, Reason::kClockNotRecorded,
                                      Reason::kEnvironmentDiffers};
 constexpr std::string_view kTimeMetricEnd = "_ns";  // of "gpu_time_ns"; kinds of events have none
+constexpr size_t kMostChangedRows = 8;              // of a reason and a kind
 constexpr size_t kShownUuidLength = 8;
 constexpr size_t kShownCommitLength = 12;
 
@@ -91,16 +92,27 @@ void AddVerdicts(const GateReport& report, Answer answer, const char* title, std
   if (!verdicts.empty()) sections.push_back({title, {}, VerdictTable(verdicts)});
 }
 
-// Often all of a run for one reason, so a row a reason.
+// A count that is another now, though no verdict is possible.
+bool IsChangedCount(const GateVerdict& verdict) {
+  return IsOfCounts(verdict) && verdict.reason != ReasonName(Reason::kNotRecorded) &&
+         verdict.change.find(" -> ") != std::string::npos;
+}
+
+// Often all of a run for one reason, so a row a reason. Counts that changed come before it, in rows of their own.
 void AddInconclusive(const GateReport& report, std::vector<Section>& sections) {
   struct Group {
-    std::set<std::string> cases;
+    std::vector<const GateVerdict*> changed;
+    std::set<std::string> cases;  // of the others
     const GateVerdict* first = nullptr;
   };
   std::map<std::pair<std::string, std::string>, Group> groups;
   for (const GateVerdict& verdict : report.verdicts) {
     if (verdict.answer != Answer::kInconclusive) continue;
     Group& group = groups[{verdict.reason, verdict.metric}];
+    if (IsChangedCount(verdict) && group.changed.size() < kMostChangedRows) {
+      group.changed.push_back(&verdict);
+      continue;
+    }
     if (group.first == nullptr) group.first = &verdict;
     group.cases.insert(verdict.benchmark);
   }
@@ -111,9 +123,15 @@ void AddInconclusive(const GateReport& report, std::vector<Section>& sections) {
                            {"cases", ColumnKind::kNumber},
                            {"first case", ColumnKind::kName},
                            {"there", ColumnKind::kText}};
+  const auto add = [&](const GateVerdict& verdict, size_t case_count) {
+    section.table.rows.push_back({verdict.reason, verdict.metric, FormatCount(static_cast<int64_t>(case_count)),
+                                  verdict.benchmark, ChangeText(verdict)});
+  };
   for (const auto& [key, group] : groups) {
-    section.table.rows.push_back({key.first, key.second, FormatCount(static_cast<int64_t>(group.cases.size())),
-                                  group.first->benchmark, ChangeText(*group.first)});
+    for (const GateVerdict* verdict : group.changed) add(*verdict, 1);
+  }
+  for (const auto& [key, group] : groups) {
+    if (group.first != nullptr) add(*group.first, group.cases.size());
   }
   sections.push_back(std::move(section));
 }
