@@ -306,6 +306,24 @@ TEST_F(RunsTest, ABaselineIsSetAndShown) {
   EXPECT_EQ(Run({"baseline", "show", "aaaa"}).exit_code, 2);
 }
 
+TEST_F(RunsTest, ABaselineThatLittleCanBeJudgedAgainstIsSetWithAWarning) {
+  store::RunRecord interrupted = Record(kFirst, 1);
+  interrupted.info.status = store::RunStatus::kInterrupted;
+  Append(interrupted);
+  store::RunRecord failed = Record(kSecond, 2);
+  for (store::BenchmarkResult& result : failed.benchmarks) result.outcome = store::BenchmarkOutcome::kFailed;
+  Append(failed);
+  Append(Record(kThird, 3));
+  const SubprocessResult first = Run({"baseline", "set", "aaaa"});
+  EXPECT_EQ(first.exit_code, 0) << first.err;
+  EXPECT_THAT(first.err, HasSubstr(std::string("the run ") + kFirst + " was interrupted"));
+  EXPECT_THAT(Run({"baseline", "show"}).out, HasSubstr(kFirst));
+  const SubprocessResult second = Run({"baseline", "set", "bbbb"});
+  EXPECT_EQ(second.exit_code, 0) << second.err;
+  EXPECT_THAT(second.err, HasSubstr(std::string("2 of 2 cases of the run ") + kSecond + " failed"));
+  EXPECT_THAT(Run({"baseline", "set", "cccc"}).err, Not(HasSubstr("judged against")));
+}
+
 TEST_F(RunsTest, AReportHoldsTheRunWhole) {
   EXPECT_EQ(Run({"report"}).exit_code, 3);
   Append(Record(kFirst, 1));

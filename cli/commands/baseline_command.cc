@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <memory>
 #include <optional>
 
@@ -34,6 +35,21 @@ struct BaselineOptions {
   std::optional<std::string> reason;
 };
 
+// Nothing that is asked for by name is refused, but the gate will find little to compare with.
+void WarnOfDefects(const store::RunRecord& run, Console& console) {
+  const auto failed_count = std::count_if(run.benchmarks.begin(), run.benchmarks.end(), [](const auto& result) {
+    return result.outcome == store::BenchmarkOutcome::kFailed;
+  });
+  if (run.info.status != store::RunStatus::kComplete) {
+    console.Warn(
+        fmt::format("the run {} was interrupted: what it did not measure cannot be judged against it", run.info.uuid));
+  }
+  if (failed_count > 0) {
+    console.Warn(fmt::format("{} of {} cases of the run {} failed: they cannot be judged against it", failed_count,
+                             run.benchmarks.size(), run.info.uuid));
+  }
+}
+
 absl::StatusOr<int> SetBaseline(const BaselineOptions& options, CommandContext& context) {
   if (options.run.empty()) {
     return UsageError("stallhound baseline set: which run? `stallhound runs` lists them");
@@ -41,6 +57,8 @@ absl::StatusOr<int> SetBaseline(const BaselineOptions& options, CommandContext& 
   SH_ASSIGN_OR_RETURN(const std::unique_ptr<store::History> history,
                       OpenHomeHistory(store::Access::kAppend, context.console));
   SH_ASSIGN_OR_RETURN(const store::RunInfo run, history->FindRun(options.run));
+  SH_ASSIGN_OR_RETURN(const store::RunRecord record, history->ReadRun(run.uuid));
+  WarnOfDefects(record, context.console);
   SH_RETURN_IF_ERROR(history->SetBaseline({options.name, run.uuid, SystemClock().RealtimeNs(), options.reason}));
   context.console.Note(fmt::format("the baseline '{}' is now the run {}", options.name, run.uuid));
   return kExitFine;
