@@ -1,5 +1,8 @@
 #include "cli/gate/gate_runs.h"
 
+#include <fmt/format.h>
+
+#include <algorithm>
 #include <vector>
 
 #include "base/clock.h"
@@ -7,6 +10,7 @@
 #include "cli/exit_code.h"
 #include "cli/gate/confirmed_verdicts.h"
 #include "cli/gate/gate_values.h"
+#include "cli/gate/judgement_notes.h"
 #include "cli/gate/judgement_uuid.h"
 #include "reports/gate/gate_output.h"
 
@@ -59,7 +63,21 @@ absl::StatusOr<reports::GateReport> JudgeStoredRuns(const GateRequest& request, 
   return report;
 }
 
+void WarnOfUnmatchedBudgets(const GateConfig& config, const store::RunRecord& run, Console& console) {
+  for (const TimeBudget& budget : config.budgets) {
+    const bool has_match =
+        std::any_of(run.benchmarks.begin(), run.benchmarks.end(),
+                    [&](const store::BenchmarkResult& result) { return Matches(budget.benchmark, result.name); });
+    if (has_match) continue;
+    console.Warn(
+        fmt::format("the budget of '{}' in stallhound.toml ([[gate.budget]]) matches no benchmark of the run {}",
+                    budget.benchmark, run.info.uuid));
+  }
+}
+
 absl::StatusOr<int> GateRuns(const GateRequest& request, store::History& history, Console& console) {
+  SH_ASSIGN_OR_RETURN(const store::RunRecord run, history.ReadRun(request.run_uuid));
+  WarnOfUnmatchedBudgets(request.config, run, console);
   SH_ASSIGN_OR_RETURN(const reports::GateReport report, JudgeStoredRuns(request, history));
   SH_RETURN_IF_ERROR(WriteReport(request.report, Formatted(request.report, report, console), false, console));
   return *report.exit_code;

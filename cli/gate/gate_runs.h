@@ -33,7 +33,11 @@ struct GateRequest {
 // JudgeRun and those of the history.
 absl::StatusOr<reports::GateReport> JudgeStoredRuns(const GateRequest& request, store::History& history);
 
-// The same, and writes the report. Returns its exit code. Errors: also those of the output.
+// Names the budgets that no benchmark of the run matches: they are misspelt, or of what was removed.
+void WarnOfUnmatchedBudgets(const GateConfig& config, const store::RunRecord& run, Console& console);
+
+// The same as JudgeStoredRuns and WarnOfUnmatchedBudgets, and writes the report. Returns its exit code. Errors: also
+// those of the output.
 absl::StatusOr<int> GateRuns(const GateRequest& request, store::History& history, Console& console);
 
 }  // namespace stallhound::cli

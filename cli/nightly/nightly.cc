@@ -97,6 +97,7 @@ class Nightly {
     const absl::StatusOr<store::Baseline> baseline = history_->FindBaseline(request_.gate.baseline);
     if (absl::IsNotFound(baseline.status())) return BecomeBaseline(run);
     SH_RETURN_IF_ERROR(baseline.status());
+    WarnOfUnmatchedBudgets(request_.gate, run, console_);
     return Judge(baseline->run_uuid, run.info.uuid);
   }
 

@@ -22,6 +22,7 @@ namespace {
 
 using ::testing::EndsWith;
 using ::testing::HasSubstr;
+using ::testing::Not;
 
 constexpr char kCase[] = "layer/optimized/fp32/8x8/forward";
 constexpr int64_t kRounds = 8;
@@ -185,6 +186,20 @@ TEST_F(NightlyTest, CountsThatNobodyRecordedAreInconclusive) {
   next_.info.uuid = std::string(32, '4');
   EXPECT_EQ(RunNext(), kExitFine);
   EXPECT_THAT(out_, HasSubstr("counts not recorded in 1 case"));
+}
+
+TEST_F(NightlyTest, ABudgetThatMatchesNothingIsNamed) {
+  request_.gate.budgets = {{"layer/*", 0.2}, {"nomatch/*", 0.2}};
+  Run(1, 1'000'000);
+  EXPECT_EQ(Run(2, 1'000'000), kExitFine);
+  EXPECT_THAT(err_, HasSubstr("the budget of 'nomatch/*' in stallhound.toml ([[gate.budget]]) matches no benchmark"));
+  EXPECT_THAT(err_, Not(HasSubstr("layer/*")));
+  auto history = store::OpenHistory(HistoryPath(request_.measure.home), {});
+  CapturedConsole captured;
+  const GateRequest gate = {
+      .run_uuid = next_.info.uuid, .baseline_uuid = BaselineUuid(), .config = request_.gate, .is_same_program = true};
+  EXPECT_EQ(*GateRuns(gate, **history, captured.console()), kExitFine);
+  EXPECT_THAT(captured.err(), HasSubstr("the budget of 'nomatch/*'"));
 }
 
 TEST_F(NightlyTest, AnotherProgramIsConfirmedBesideTheKeptOne) {
