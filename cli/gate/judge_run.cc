@@ -95,11 +95,16 @@ class Judge {
     const bool has_common =
         std::any_of(after.begin(), after.end(), [&](const auto& entry) { return before.contains(entry.first); });
     if (!has_common) {
+      const std::string suites = SuitesText(after), baseline_suites = SuitesText(before);
       return absl::FailedPreconditionError(
-          fmt::format("judging the run {}: none of its {} cases is among the {} of the baseline {} (suites '{}' and "
-                      "'{}'); name another baseline, or run the same suite",
+          fmt::format("judging the run {}: none of its {} cases is among the {} of the baseline {} {}",
                       request_.candidate->info.uuid, after.size(), before.size(), request_.baseline->info.uuid,
-                      SuitesText(after), SuitesText(before)));
+                      suites == baseline_suites
+                          ? fmt::format("though both are of the suite '{}': they were renamed, or others were run; "
+                                        "name another baseline, or make a run of now the baseline",
+                                        suites)
+                          : fmt::format("(suites '{}' and '{}'); name another baseline, or run the same suite", suites,
+                                        baseline_suites)));
     }
     for (const auto& [key, result] : after) {
       const auto found = before.find(key);

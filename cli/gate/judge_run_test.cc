@@ -23,6 +23,7 @@ using ::testing::Contains;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
+using ::testing::Not;
 using ::testing::SizeIs;
 using ::testing::StartsWith;
 
@@ -432,6 +433,11 @@ TEST(JudgeRunTest, NothingInCommonIsAnError) {
   EXPECT_EQ(status.code(), absl::StatusCode::kFailedPrecondition);
   EXPECT_THAT(status.message(), HasSubstr("none of its 1 cases is among the 1 of the baseline a"));
   EXPECT_THAT(status.message(), HasSubstr("(suites 'models' and 'bench')"));
+  candidate.benchmarks[0].suite = "bench";
+  const absl::Status renamed = JudgeRun({.baseline = &baseline, .candidate = &candidate}).status();
+  EXPECT_THAT(renamed.message(),
+              HasSubstr("of the baseline a though both are of the suite 'bench': they were renamed"));
+  EXPECT_THAT(renamed.message(), Not(HasSubstr("the same suite")));
 }
 
 TEST(JudgeRunTest, ImpossibleCountsAreAnError) {
