@@ -21,7 +21,7 @@ void AddBudgetOptions(CLI::App& command, BudgetOptions& options) {
   command
       .add_option("--max-recoverable-ratio", options.max_recoverable_ratio,
                   "At most this share of the measured time is lost to stalls, 0 to 1")
-      ->check(CLI::Range(0.0, 1.0))
+      ->check(Ratio())
       ->type_name("RATIO")
       ->group(kGroup);
 }

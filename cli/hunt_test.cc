@@ -233,6 +233,14 @@ TEST_F(HuntTest, ABudgetFileLimitsRangesAndAllowsSites) {
   EXPECT_THAT(fine.out, HasSubstr("Budget fine: 2 of 2 limits."));
 }
 
+TEST_F(HuntTest, ALimitThatCannotBeComparedIsRefused) {
+  for (const char* ratio : {"nan", "-nan", "inf", "1.01", "-0.1", "0.5x"}) {
+    const SubprocessResult result = Hunt({"--max-recoverable-ratio", ratio, "--from", spool_}, {});
+    EXPECT_EQ(result.exit_code, 2) << ratio;
+    EXPECT_THAT(result.err, HasSubstr("a ratio from 0 to 1 is expected")) << ratio;
+  }
+}
+
 TEST_F(HuntTest, ABadBudgetFileEndsBeforeTheRun) {
   const std::string script = Script("echo ran");
   const std::string bad = folder_.Write("bad.toml", "[[range]]\nname = \"step\"\nmax-wait = 0\n");

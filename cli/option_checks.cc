@@ -19,6 +19,14 @@ OptionCheck WholeNumber(int64_t least, int64_t most) {
   };
 }
 
+OptionCheck Ratio() {
+  return [](const std::string& value) -> std::string {
+    double ratio = 0;
+    if (absl::SimpleAtod(value, &ratio) && ratio >= 0 && ratio <= 1) return "";
+    return fmt::format("'{}': a ratio from 0 to 1 is expected, such as 0.05", value);
+  };
+}
+
 OptionCheck RegularExpression() {
   return [](const std::string& value) -> std::string {
     const std::optional<std::string> problem = RegexProblem(value);

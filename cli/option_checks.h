@@ -14,6 +14,9 @@ using OptionCheck = std::function<std::string(const std::string& value)>;
 // A whole number in decimal, from `least` to `most`.
 OptionCheck WholeNumber(int64_t least, int64_t most = std::numeric_limits<int64_t>::max());
 
+// A number from 0 to 1; nan is none.
+OptionCheck Ratio();
+
 // An extended regular expression.
 OptionCheck RegularExpression();
 
