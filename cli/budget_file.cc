@@ -65,13 +65,19 @@ class BudgetParser {
     if (quantity == BudgetQuantity::kBytes && text) {
       const absl::StatusOr<uint64_t> bytes = ParseBytes(*text);
       if (!bytes.ok()) return file_.Error(node, key, std::string(bytes.status().message()));
+      if (*bytes > uint64_t{kLargestLimit}) return TooLarge(node, key);
       return static_cast<double>(*bytes);
     }
     const std::optional<int64_t> count = node.value_exact<int64_t>();
+    if (count && *count > kLargestLimit) return TooLarge(node, key);
     if (count && *count >= 0) return static_cast<double>(*count);
     return file_.Error(node, key,
                        quantity == BudgetQuantity::kBytes ? "a size is expected, such as 4096 or \"64KiB\""
                                                           : "a whole number from 0 on is expected");
+  }
+
+  absl::Status TooLarge(const toml::node& node, const char* key) const {
+    return file_.Error(node, key, fmt::format("it is above the largest limit, {}", kLargestLimit));
   }
 
   absl::Status AddAllowance(const toml::table& table) {

@@ -15,7 +15,7 @@ void AddBudgetOptions(CLI::App& command, BudgetOptions& options) {
       ->type_name("FILE")
       ->group(kGroup);
   command.add_option("--max-waits", options.max_waits, "At most so many waits in each occurrence of --range")
-      ->check(WholeNumber(0))
+      ->check(WholeNumber(0, kLargestLimit))
       ->type_name("N")
       ->group(kGroup);
   command

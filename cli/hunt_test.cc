@@ -239,6 +239,14 @@ TEST_F(HuntTest, ALimitThatCannotBeComparedIsRefused) {
     EXPECT_EQ(result.exit_code, 2) << ratio;
     EXPECT_THAT(result.err, HasSubstr("a ratio from 0 to 1 is expected")) << ratio;
   }
+  for (const char* count : {"9007199254740993", "9223372036854775807", "9223372036854775808"}) {
+    const SubprocessResult result = Hunt({"--max-waits", count, "--from", spool_}, {});
+    EXPECT_EQ(result.exit_code, 2) << count;
+    EXPECT_THAT(result.err, HasSubstr("a whole number from 0 to 9007199254740992 is expected")) << count;
+  }
+  const SubprocessResult largest = Hunt({"--max-waits", "9007199254740992", "--from", spool_}, {});
+  EXPECT_EQ(largest.exit_code, 0) << largest.err;
+  EXPECT_THAT(largest.out, HasSubstr("9,007,199,254,740,992"));
 }
 
 TEST_F(HuntTest, ABadBudgetFileEndsBeforeTheRun) {
