@@ -8,6 +8,12 @@
 #include "cli/option_checks.h"
 
 namespace stallhound::cli {
+namespace {
+
+// A FIFO may be read, as of <(...); what never ends is no budget.
+constexpr size_t kMostBudgetBytes = 16 << 20;
+
+}  // namespace
 
 void AddBudgetOptions(CLI::App& command, BudgetOptions& options) {
   constexpr char kGroup[] = "Budget";
@@ -29,7 +35,7 @@ void AddBudgetOptions(CLI::App& command, BudgetOptions& options) {
 absl::StatusOr<analysis::Budget> LoadBudget(const BudgetOptions& options, const std::string& range) {
   analysis::Budget budget;
   if (!options.file.empty()) {
-    SH_ASSIGN_OR_RETURN(const std::string text, ReadFile(options.file));
+    SH_ASSIGN_OR_RETURN(const std::string text, ReadFile(options.file, kMostBudgetBytes));
     SH_ASSIGN_OR_RETURN(budget, ParseBudget(text, options.file));
   }
   if (options.max_waits) {

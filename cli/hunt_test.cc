@@ -257,6 +257,11 @@ TEST_F(HuntTest, ABadBudgetFileEndsBeforeTheRun) {
   EXPECT_EQ(result.out, "");
   EXPECT_THAT(result.err, HasSubstr("bad.toml', line 3: max-wait: unknown key; did you mean 'max-waits'?"));
   EXPECT_EQ(Hunt({"--budget", folder_.File("none.toml")}, {script}).exit_code, 3);
+  const SubprocessResult endless = Hunt({"--budget", "/dev/zero"}, {script});
+  EXPECT_EQ(endless.exit_code, 3);
+  EXPECT_THAT(endless.err, HasSubstr("reading '/dev/zero': it has more than 16777216 bytes"));
+  stdin_text_ = "[[range]]\nmax-waits = 1000\n";
+  EXPECT_EQ(Hunt({"--budget", "/dev/stdin", "--from", spool_}, {}).exit_code, 0) << "a pipe may be read";
   const std::string elsewhere = folder_.Write("other.toml", "[[range]]\nname = \"nowhere\"\nmax-waits = 0\n");
   const SubprocessResult unknown = Hunt({"--budget", elsewhere, "--from", spool_}, {});
   EXPECT_EQ(unknown.exit_code, 3);
