@@ -106,9 +106,13 @@ class BudgetParser {
     if (!reason) return file_.Error(table, "allow", "reason is missing: why may it wait?");
     allowance.reason = *reason;
     const toml::node* expires = table.get("expires");
-    const std::optional<toml::date> date = expires == nullptr ? std::nullopt : expires->value_exact<toml::date>();
+    if (expires == nullptr) {
+      return file_.Error(table, "allow",
+                         "expires is missing: the last day on which it allows, such as expires = 2027-01-31");
+    }
+    const std::optional<toml::date> date = expires->value_exact<toml::date>();
     if (!date) {
-      return file_.Error(expires == nullptr ? static_cast<const toml::node&>(table) : *expires, "expires",
+      return file_.Error(*expires, "expires",
                          "a date without quotes is expected, the last day on which it allows: expires = 2027-01-31");
     }
     allowance.expires = absl::CivilDay(date->year, date->month, date->day);

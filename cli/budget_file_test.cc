@@ -96,7 +96,7 @@ TEST(BudgetFileTest, ErrorsNameFileLineAndKey) {
       {"[[allow]]\nsite = \"train.py\"", "line 2: site: 'train.py' is no file:line"},
       {"[[allow]]\nsite = \"a:1\"\nfunction = \"f\"", "line 1: function: an [[allow]] names a site, a function or"},
       {"[[allow]]\nsite = \"a:1\"\nexpires = 2027-01-31", "line 1: allow: reason is missing"},
-      {"[[allow]]\nsite = \"a:1\"\nreason = \"r\"", "line 1: expires: a date without quotes"},
+      {"[[allow]]\nsite = \"a:1\"\nreason = \"r\"", "line 1: allow: expires is missing"},
       {"[[allow]]\nsite = \"a:1\"\nreason = \"r\"\nexpires = \"2027-01-31\"", "line 4: expires: a date without quotes"},
       {"[[allow]]\nsite = \"a:1\"\nreason = \"r\"\nexpires = 2027-02-30", "line 4: "},
   };
