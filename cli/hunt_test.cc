@@ -409,7 +409,9 @@ TEST_F(HuntTest, CtrlCWhileACaptureIsWrittenLeavesNoHalfOfOne) {
 
 TEST_F(HuntTest, SaysWhyNothingWasRecorded) {
   const SubprocessResult plain = Hunt({}, {Script("true")});
-  EXPECT_THAT(plain.err, HasSubstr("nothing was recorded: the program used neither CUDA nor NVTX"));
+  EXPECT_THAT(plain.err,
+              HasSubstr("nothing was recorded: the program used neither CUDA nor NVTX, or it lost the recorder's "
+                        "variables on the way (env -i, sudo), or could not write its recording"));
   EXPECT_FALSE(HasSpools());
   EXPECT_THAT(Hunt({}, {Script("exit 3")}).err, HasSubstr("ended with code 3 before it used CUDA"));
 

@@ -202,6 +202,8 @@ std::string UsedNeither(const NoSpoolCase& run) {
     text += fmt::format(", or only outside of what {} {} to be recorded", fmt::join(windows, " "),
                         windows.size() == 1 ? "allows" : "allow");
   }
+  // Nothing from outside tells these apart.
+  text += ", or it lost the recorder's variables on the way (env -i, sudo), or could not write its recording";
   if (!HasDriver()) {
     text += "; this machine has no CUDA driver (libcuda.so.1), so only NVTX could be recorded";
   }
