@@ -349,6 +349,20 @@ TEST_F(HuntTest, ReportsOnEarlierRecordings) {
   EXPECT_EQ(folder.exit_code, 0) << folder.err;
 }
 
+TEST_F(HuntTest, OptionsOfARecordingDoNotGoWithAnEarlierOne) {
+  const std::vector<std::vector<std::string>> given = {
+      {"--mode", "light"},     {"--delay", "1s"},      {"--duration", "1s"},       {"--last", "1s"},
+      {"--operators"},         {"--record-argv"},      {"--window-range", "step"}, {"--window-api"},
+      {"--max-spool", "1GiB"}, {"--yield-to-profiler"}};
+  for (std::vector<std::string> options : given) {
+    const std::string name = options[0];
+    options.insert(options.end(), {"--from", spool_});
+    const SubprocessResult result = Hunt(options, {});
+    EXPECT_EQ(result.exit_code, 2) << name;
+    EXPECT_THAT(result.err, HasSubstr(name + ": with --from nothing is recorded")) << name;
+  }
+}
+
 TEST_F(HuntTest, AReportOfEarlierRecordingsNeedsNoHome) {
   home_ = folder_.Write("a-file", "x");
   const SubprocessResult result = Hunt({"--from", spool_}, {});

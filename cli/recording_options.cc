@@ -92,6 +92,14 @@ void AddRecordingOptions(CLI::App& command, RecordingOptions& options) {
   command.add_flag("--record-argv", options.record_argv, "Store the program's command line")->group(kGroup);
 }
 
+std::vector<std::string> GivenRecordingOptions(const CLI::App& command) {
+  std::vector<std::string> names;
+  for (const CLI::Option* option : command.get_options()) {
+    if (option->get_group() == kGroup && option->count() > 0) names.push_back(option->get_name());
+  }
+  return names;
+}
+
 absl::StatusOr<Variables> RecordingVariables(const RecordingOptions& options, const std::string& recorder,
                                              const std::string& spool_folder) {
   Variables variables = {

@@ -40,6 +40,9 @@ struct RecordingOptions {
 // Adds them to a command as one group. `options` must live as long as the command.
 void AddRecordingOptions(CLI::App& command, RecordingOptions& options);
 
+// The options among them that the command line gave, such as "--mode".
+std::vector<std::string> GivenRecordingOptions(const CLI::App& command);
+
 using Variables = std::vector<std::pair<std::string, std::string>>;
 
 // The variables that make a program record itself into `spool_folder`. Errors: usage, for values that do not parse.

@@ -69,6 +69,7 @@ struct HuntCommandOptions {
   RecordingOptions recording;
   HuntReportOptions report;
   BudgetOptions budget;
+  std::vector<std::string> given_recording;  // options of `recording` on the command line
   std::vector<std::string> from;
   std::string exit_code;  // "program", "verdict" or empty: as --strict and the budget say
 };
@@ -200,6 +201,16 @@ absl::StatusOr<int> HuntProgram(const HuntCommandOptions& options, CommandContex
   return ChooseEnd(options, *end, verdict, console);
 }
 
+absl::StatusOr<int> HuntEarlier(const HuntCommandOptions& options, CommandContext& context) {
+  if (!context.program.empty()) return UsageError("either --from or a program behind --, not both");
+  if (options.exit_code == "program") return UsageError("--exit-code program: with --from no program is run");
+  if (!options.given_recording.empty()) {
+    return UsageError(
+        fmt::format("{}: with --from nothing is recorded; it would change nothing", options.given_recording.front()));
+  }
+  return ReportAndSave(options.report, options.from, {}, context.console);
+}
+
 absl::StatusOr<int> RunHuntCommand(HuntCommandOptions options, CommandContext& context) {
   if (options.from.empty() && context.program.empty()) {
     return UsageError("what shall be hunted? stallhound hunt -- COMMAND..., or --from SPOOLS (stallhound hunt --help)");
@@ -213,10 +224,7 @@ absl::StatusOr<int> RunHuntCommand(HuntCommandOptions options, CommandContext& c
   }
   // The trace's profiler needs CUPTI.
   if (!options.report.kineto.empty()) options.recording.yield_to_profiler = true;
-  if (options.from.empty()) return HuntProgram(options, context);
-  if (!context.program.empty()) return UsageError("either --from or a program behind --, not both");
-  if (options.exit_code == "program") return UsageError("--exit-code program: with --from no program is run");
-  return ReportAndSave(options.report, options.from, {}, context.console);
+  return options.from.empty() ? HuntProgram(options, context) : HuntEarlier(options, context);
 }
 
 }  // namespace
@@ -232,6 +240,7 @@ void AddHuntCommand(CommandRegistry& registry) {
           .takes_program = true,
       },
       [options](CommandContext& context) { return RunHuntCommand(*options, context); });
+  command->final_callback([options, command] { options->given_recording = GivenRecordingOptions(*command); });
   command->add_option("--from", options->from, "Report on spools, a capture or another tool's file")->type_name("PATH");
   command
       ->add_option("--kineto", options->report.kineto,
