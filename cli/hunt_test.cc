@@ -349,6 +349,17 @@ TEST_F(HuntTest, ReportsOnEarlierRecordings) {
   EXPECT_EQ(folder.exit_code, 0) << folder.err;
 }
 
+TEST_F(HuntTest, CommandsThatTakeNoSpoolSayWhatMakesItsCapture) {
+  for (const std::string& path : {spool_, folder_.path()}) {
+    for (const std::vector<std::string>& command : std::vector<std::vector<std::string>>{
+             {"query", "SELECT 1", path}, {"import", path}, {"import", "--counts", path}}) {
+      const SubprocessResult result = RunSubprocess(StallhoundOptions(home_, command));
+      EXPECT_EQ(result.exit_code, 3) << command[0] << " " << path;
+      EXPECT_THAT(result.err, HasSubstr("`stallhound hunt --from " + path + "` makes its capture")) << command[0];
+    }
+  }
+}
+
 TEST_F(HuntTest, OptionsOfARecordingDoNotGoWithAnEarlierOne) {
   const std::vector<std::vector<std::string>> given = {
       {"--mode", "light"},     {"--delay", "1s"},      {"--duration", "1s"},       {"--last", "1s"},

@@ -89,6 +89,15 @@ absl::Status AddTrace(const std::string& path, OpenedRecording& opened) {
   return absl::OkStatus();
 }
 
+absl::Status CheckNoSpool(const std::string& path, const std::string& attempt) {
+  std::error_code error;
+  const bool is_folder = fs::is_directory(path, error);
+  if (!(is_folder ? !SpoolFiles(path).empty() : capture::IsSpool(path))) return absl::OkStatus();
+  return absl::InvalidArgumentError(
+      fmt::format("{} '{}': {} of our own recorder (hint: `stallhound hunt --from {}` makes its capture)", attempt,
+                  path, is_folder ? "it is a folder of spools" : "it is a spool", path));
+}
+
 absl::Status CheckNotRead(const std::string& output, const OpenedRecording& opened) {
   for (const std::string& file : opened.files) {
     if (IsSameFile(output, file)) {

@@ -28,6 +28,10 @@ absl::StatusOr<OpenedRecording> OpenRecording(const std::string& home, const std
 // InvalidArgument (no spools, or what does not belong together), and those of the reader.
 absl::Status AddTrace(const std::string& path, OpenedRecording& opened);
 
+// For commands that take no spools. Errors: InvalidArgument, if `path` is a spool or a folder of them, with the command
+// that makes its capture; `attempt`: what is done with it.
+absl::Status CheckNoSpool(const std::string& path, const std::string& attempt);
+
 // Before anything is written to `output`, as --output names it. Errors: usage, if that is a file of the recording.
 absl::Status CheckNotRead(const std::string& output, const OpenedRecording& opened);
 

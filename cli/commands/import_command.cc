@@ -14,6 +14,7 @@
 #include "cli/exit_code.h"
 #include "cli/home.h"
 #include "cli/interrupt.h"
+#include "cli/open_recording.h"
 #include "cli/progress.h"
 
 namespace stallhound::cli {
@@ -97,6 +98,7 @@ absl::StatusOr<int> RunImportCommand(const Options& options, CommandContext& con
   const std::string home = HomeFolder();
   capture::LeftOut left_out;
   for (const std::string& path : options.files) {
+    SH_RETURN_IF_ERROR(CheckNoSpool(path, "importing"));
     if (options.counts) {
       SH_RETURN_IF_ERROR(PrintCounts(options, path, context.console, &left_out));
       continue;

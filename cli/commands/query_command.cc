@@ -13,6 +13,7 @@
 #include "cli/history.h"
 #include "cli/home.h"
 #include "cli/interrupt.h"
+#include "cli/open_recording.h"
 #include "cli/query_output.h"
 
 namespace stallhound::cli {
@@ -56,6 +57,7 @@ absl::StatusOr<int> RunQueryCommand(const QueryOptions& options, CommandContext&
   request.should_stop = [] { return InterruptSignal() != 0; };
   for (const std::string& text : options.captures) {
     SH_ASSIGN_OR_RETURN(std::string path, FindCapture(home, text));
+    SH_RETURN_IF_ERROR(CheckNoSpool(path, "querying"));
     request.captures.push_back(std::move(path));
   }
   std::error_code error;
