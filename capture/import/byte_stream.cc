@@ -111,13 +111,13 @@ class GzipStream : public ByteStream {
     if (force_) return absl::OkStatus();
     if (output_bytes_ > kMaxImportBytes) {
       return absl::OutOfRangeError(
-          absl::StrCat("decompressing ", name_, ": more than 16 GiB; --force reads it anyway"));
+          absl::StrCat("decompressing ", name_, ": more than 16 GiB; `stallhound import --force` reads it anyway"));
     }
     const uint64_t consumed = input_bytes_ - zlib_.avail_in;
     if (output_bytes_ > kRatioFloorBytes && output_bytes_ / kMaxCompressionRatio > consumed) {
       return absl::OutOfRangeError(absl::StrCat("decompressing ", name_, ": ", consumed, " bytes became ",
                                                 output_bytes_, ", more than ", kMaxCompressionRatio,
-                                                ":1, as in a zip bomb; --force reads it anyway"));
+                                                ":1, as in a zip bomb; `stallhound import --force` reads it anyway"));
     }
     return absl::OkStatus();
   }

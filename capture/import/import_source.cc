@@ -52,7 +52,8 @@ class SourceOpener {
       return absl::FailedPreconditionError(absl::StrCat("importing ", path_.string(), ": the file is empty"));
     if (size > kMaxImportBytes && !options_.force) {
       return absl::OutOfRangeError(
-          absl::StrCat("importing ", path_.string(), ": ", size, " bytes, more than 16 GiB; --force reads it anyway"));
+          absl::StrCat("importing ", path_.string(), ": ", size,
+                       " bytes, more than 16 GiB; `stallhound import --force` reads it anyway"));
     }
     return absl::OkStatus();
   }

@@ -71,7 +71,7 @@ absl::Status CheckEnd(const TraceOrigin& origin, const SplitterStats& stats, Tra
                                                   : std::string(stats.read_error.message());
   if (!origin.partial) {
     return absl::DataLossError(absl::StrCat("importing ", origin.path, ": ", cause, " after ", rows->event_count,
-                                            " events; --partial imports what came before"));
+                                            " events; `stallhound import --partial` keeps what came before"));
   }
   rows->losses.Add(LossCounter::kTruncatedFile, 1, cause);
   return absl::OkStatus();

@@ -40,9 +40,10 @@ absl::StatusOr<bool> IsCut(const std::filesystem::path& path, int64_t file_bytes
   const int64_t expected_bytes = page_bytes * BigEndian(header, 28, 4);
   const bool is_cut = page_count_is_valid && file_bytes < expected_bytes;
   if (is_cut && !partial) {
-    return absl::DataLossError(fmt::format(
-        "reading '{}': the database is truncated: {} of {} bytes are there (hint: --partial reads what is left)",
-        path.filename().string(), file_bytes, expected_bytes));
+    return absl::DataLossError(
+        fmt::format("reading '{}': the database is truncated: {} of {} bytes are there (hint: `stallhound import "
+                    "--partial` reads what is left)",
+                    path.filename().string(), file_bytes, expected_bytes));
   }
   return is_cut;
 }
