@@ -20,9 +20,9 @@ inline constexpr char kCaptureFileSuffix[] = ".stallhound";
 using WriteProgress = std::function<bool(uint64_t row_count)>;
 
 // Writes all tables of `reader` to `path`: under a temporary name in the same folder, without a journal, synced, then
-// renamed, so that `path` either is a whole capture or does not change. An existing file is replaced. Cost: about 1.5
-// us a row; memory does not grow with the rows. Errors: Cancelled, ResourceExhausted (disk full), those of the reader
-// and of opening files; no temporary file is left behind.
+// renamed, so that `path` either is a whole capture or does not change. An existing file is
+// replaced; the mode is 0600, that of spools. Cost: about 1.5 us a row; memory does not grow with the rows. Errors:
+// Cancelled, ResourceExhausted (disk full), those of the reader and of opening files; no temporary file is left behind.
 absl::Status WriteCaptureFile(CaptureReader& reader, const std::string& path, const WriteProgress& progress = {});
 
 // Opens a capture for reading; strings are loaded, rows are streamed by Read. Errors: NotFound, InvalidArgument (no

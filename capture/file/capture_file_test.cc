@@ -151,6 +151,19 @@ TEST_F(CaptureFileTest, CancellingKeepsTheOldFileAndLeavesNoTemporaryOne) {
   EXPECT_FALSE(HasTemporaryFiles());
 }
 
+TEST_F(CaptureFileTest, IsAsPrivateAsASpool) {
+  const std::string path = Path("private.stallhound");
+  std::ofstream(path) << "an older capture, open to all";
+  ASSERT_EQ(chmod(path.c_str(), 0644), 0);
+  const mode_t previous = umask(0);
+  const absl::Status written = WriteCaptureFile(capture_, path);
+  umask(previous);
+  ASSERT_TRUE(written.ok()) << written;
+  struct stat status {};
+  ASSERT_EQ(stat(path.c_str(), &status), 0);
+  EXPECT_EQ(status.st_mode & 0777, 0600u);
+}
+
 TEST_F(CaptureFileTest, RefusesWhatIsNoCapture) {
   EXPECT_EQ(OpenCaptureFile(Path("absent")).status().code(), absl::StatusCode::kNotFound);
   std::ofstream(Path("text")) << std::string(5000, 'x');

@@ -153,6 +153,12 @@ absl::Status WriteAll(CaptureReader& reader, const std::string& path, const Writ
   return ExecuteSql(db, "COMMIT");
 }
 
+// As private as the spools it is made of; SQLite's own files have 0644. If it fails, SQLite says why.
+void CreatePrivate(const std::string& path) {
+  const int fd = open(path.c_str(), O_CREAT | O_EXCL | O_WRONLY | O_CLOEXEC, 0600);
+  if (fd >= 0) close(fd);
+}
+
 absl::Status SyncFile(const std::string& path) {
   const int fd = open(path.c_str(), O_RDONLY | O_CLOEXEC);
   if (fd < 0) return absl::ErrnoToStatus(errno, fmt::format("opening {} to sync it", path));
@@ -167,6 +173,7 @@ absl::Status SyncFile(const std::string& path) {
 absl::Status WriteCaptureFile(CaptureReader& reader, const std::string& path, const WriteProgress& progress) {
   const std::string temporary = fmt::format("{}.{}.tmp", path, getpid());
   unlink(temporary.c_str());
+  CreatePrivate(temporary);
   absl::Cleanup remove = [&temporary] { unlink(temporary.c_str()); };
   SH_RETURN_IF_ERROR(WriteAll(reader, temporary, progress));
   SH_RETURN_IF_ERROR(SyncFile(temporary));
