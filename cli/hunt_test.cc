@@ -461,6 +461,29 @@ TEST_F(HuntTest, SaysWhyNothingWasRecorded) {
               HasSubstr("spool folder"));
 }
 
+TEST_F(HuntTest, WithoutAReportThatOfAnEarlierRunIsRemoved) {
+  const std::string output = folder_.File("j.xml");
+  const std::vector<std::string> options = {"--max-waits", "0", "--format", "junit", "--output", output};
+  EXPECT_EQ(Hunt(options, {Script("RECORD")}).exit_code, 1);
+  EXPECT_TRUE(std::filesystem::exists(output)) << "this run's own";
+  EXPECT_EQ(Hunt(options, {Script("RECORD")}).exit_code, 1);
+  EXPECT_TRUE(std::filesystem::exists(output)) << "written anew";
+  const std::vector<std::vector<std::string>> programs = {{Script("true")},
+                                                          {"no-such-program"},
+                                                          {folder_.Write("junk.sh",
+                                                                         "#!/bin/sh\necho junk > "
+                                                                         "$STALLHOUND_SPOOL_DIR/stallhound-999999999-1"
+                                                                         ".spool\n",
+                                                                         0755)}};
+  for (const std::vector<std::string>& program : programs) {
+    folder_.Write("j.xml", "yesterday's");
+    const SubprocessResult result = Hunt(options, program);
+    EXPECT_NE(result.exit_code, 0) << program[0];
+    EXPECT_THAT(result.err, HasSubstr("that of an earlier run is removed: '" + output + "'")) << program[0];
+    EXPECT_FALSE(std::filesystem::exists(output)) << program[0];
+  }
+}
+
 TEST_F(HuntTest, SaysThatAStaticProgramCannotBeRecorded) {
   EXPECT_THAT(Hunt({}, {stallhound::testing::DataPath("cli/testdata/static_program")}).err,
               HasSubstr("is linked statically"));

@@ -1,8 +1,13 @@
 #include "cli/report_format.h"
 
 #include <absl/strings/str_join.h>
+#include <fmt/format.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include <CLI/CLI.hpp>
+#include <cerrno>
+#include <cstring>
 
 #include "base/file.h"
 
@@ -25,6 +30,23 @@ absl::Status WriteReport(const ReportOptions& options, const std::string& report
     console.Out(report);
   }
   return absl::OkStatus();
+}
+
+std::optional<ReportStamp> StampOf(const std::string& output) {
+  struct stat status {};
+  if (stat(output.c_str(), &status) != 0 || !S_ISREG(status.st_mode)) return std::nullopt;
+  return ReportStamp{status.st_dev, status.st_ino,
+                     status.st_mtim.tv_sec * int64_t{1'000'000'000} + status.st_mtim.tv_nsec};
+}
+
+void RemoveStaleReport(const std::string& output, const std::optional<ReportStamp>& before, Console& console) {
+  if (!before || StampOf(output) != before) return;
+  if (unlink(output.c_str()) == 0) {
+    console.Warn(fmt::format("no report was made, so that of an earlier run is removed: '{}'", output));
+  } else {
+    console.Warn(fmt::format("no report was made; '{}' is of an earlier run, and removing it failed: {}", output,
+                             strerror(errno)));
+  }
 }
 
 }  // namespace stallhound::cli

@@ -191,13 +191,17 @@ absl::StatusOr<int> HuntProgram(const HuntCommandOptions& options, CommandContex
     console.Warn("no operators are recorded: " + *hindrance);
   }
   SH_RETURN_IF_ERROR(console.Flush());
+  const std::string& output = options.report.report.output;
+  const std::optional<ReportStamp> earlier = StampOf(output);
   const absl::StatusOr<ChildEnd> end = RunChild(context.program, recorder.ok() ? recorder->variables : Variables());
   if (!end.ok()) {
     if (recorder.ok()) RemoveSpools(HomeFolder(), recorder->spool_folder);
     console.Error(std::string(end.status().message()));
+    RemoveStaleReport(output, earlier, console);
     return absl::IsNotFound(end.status()) ? kExitNotFound : kExitNotExecutable;
   }
   const int verdict = recorder.ok() ? FinishRun(options, context.program, *recorder, *end, console) : kExitEnvironment;
+  RemoveStaleReport(output, earlier, console);
   return ChooseEnd(options, *end, verdict, console);
 }
 
