@@ -312,6 +312,9 @@ TEST_F(HuntTest, OurOwnFailuresOnlyWarn) {
   EXPECT_EQ(no_range.exit_code, 7);
   EXPECT_THAT(no_range.err, HasSubstr("no-such-range"));
   EXPECT_THAT(no_range.err, HasSubstr("capture: "));
+  const SubprocessResult captures = RunSubprocess(StallhoundOptions(home_, {"captures"}));
+  EXPECT_THAT(captures.out, HasSubstr("kept beside the capture "));
+  EXPECT_THAT(captures.out, HasSubstr("no capture made: ")) << "of the damaged spool";
 
   environment_ = {{"STALLHOUND_HOME", folder_.Write("a-file", "x") + "/home"}};
   const SubprocessResult no_home = Hunt({}, {Script("echo $CUDA_INJECTION64_PATH; exit 7")});

@@ -325,6 +325,9 @@ TEST_F(OddSpoolTest, AStumpInTheFolderDoesNotHideTheOthers) {
   ASSERT_TRUE(reader.ok()) << reader.status();
   ASSERT_FALSE((*reader)->info().notes.empty());
   EXPECT_NE((*reader)->info().notes.back().find("stallhound-1-dead.spool"), std::string::npos);
+  const auto uuid = SpoolsUuid({temp_.path()});
+  ASSERT_TRUE(uuid.ok()) << uuid.status();
+  EXPECT_EQ(*uuid, (*reader)->info().uuid);
   EXPECT_FALSE(OpenSpools({temp_.path(), temp_.File("stallhound-1-dead.spool")}).ok()) << "named";
 }
 

@@ -15,6 +15,7 @@
 #include "capture/spool/process_spool.h"
 #include "capture/spool/row_builder.h"
 #include "capture/spool/run_merger.h"
+#include "capture/spool/spool_file_reader.h"
 #include "capture/spool/time_difference.h"
 
 namespace stallhound::capture {
@@ -30,6 +31,18 @@ constexpr const char* kModeNames[] = {"light", "default", "full"};
 constexpr char kOperatorsYielded[] = "stallhound: operators off: a torch profiler started";
 
 int64_t WallOffset(const FileHeader& header) { return TimeDifference(header.open_realtime_ns, header.open_ns); }
+
+// Of a recording, from those of its files in any order.
+class RecordingUuid {
+ public:
+  void Add(const FileHeader& header) {
+    for (size_t i = 0; i < sizeof bytes_; ++i) bytes_[i] = static_cast<uint8_t>(bytes_[i] ^ header.uuid[i]);
+  }
+  std::string Text() const { return fmt::format("{:02x}", fmt::join(bytes_, "")); }
+
+ private:
+  uint8_t bytes_[16] = {};
+};
 
 struct Process {
   std::unique_ptr<ProcessSpool> spool;
@@ -89,12 +102,12 @@ class SpoolReader : public CaptureReader {
     info_.producer = "stallhound " + std::string(version, strnlen(version, sizeof first.recorder_version));
     info_.mode =
         static_cast<size_t>(first.mode) < std::size(kModeNames) ? kModeNames[static_cast<size_t>(first.mode)] : "";
-    uint8_t uuid[16] = {};
+    RecordingUuid uuid;
     int64_t start_ns = INT64_MAX;
     bool has_gpu = false;
     for (const auto& spool : spools) {
       const FileHeader& header = spool->header();
-      for (size_t i = 0; i < sizeof uuid; ++i) uuid[i] = static_cast<uint8_t>(uuid[i] ^ header.uuid[i]);
+      uuid.Add(header);
       start_ns = std::min(start_ns,
                           TimeDifference(header.open_realtime_ns,
                                          TimeDifference(header.open_ns, std::min(header.open_ns, spool->first_ns()))));
@@ -103,7 +116,7 @@ class SpoolReader : public CaptureReader {
       NoteGpuState(header);
       if (header.operators != 0) NoteOperators(*spool);
     }
-    for (const uint8_t byte : uuid) info_.uuid += fmt::format("{:02x}", byte);
+    info_.uuid = uuid.Text();
     info_.epoch_ns = start_ns;
     FillRecorded(first.mode, has_gpu);
   }
@@ -285,6 +298,16 @@ absl::StatusOr<std::unique_ptr<CaptureReader>> OpenSpools(absl::Span<const std::
   SH_RETURN_IF_ERROR(reader->Load(std::move(opened.spools)));
   for (std::string& note : opened.left_out) reader->AddNote(std::move(note));
   return reader;
+}
+
+absl::StatusOr<std::string> SpoolsUuid(absl::Span<const std::string> paths) {
+  SH_ASSIGN_OR_RETURN(const std::vector<spool::SpoolPath> files, spool::FindSpools(paths));
+  spool::RecordingUuid uuid;
+  for (const spool::SpoolPath& file : files) {
+    const auto spool = spool::SpoolFileReader::Open(file.path);
+    if (spool.ok()) uuid.Add((*spool)->header());
+  }
+  return uuid.Text();
 }
 
 bool IsSpool(const std::string& path) {

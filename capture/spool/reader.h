@@ -20,6 +20,10 @@ namespace stallhound::capture {
 // that cannot be opened is only noted in CaptureInfo::notes, as long as another one can.
 absl::StatusOr<std::unique_ptr<CaptureReader>> OpenSpools(absl::Span<const std::string> paths);
 
+// CaptureInfo::uuid of the recording that OpenSpools makes of these paths, from the files' headers alone. Files that
+// can't be opened are left out. Errors: NotFound (nothing there).
+absl::StatusOr<std::string> SpoolsUuid(absl::Span<const std::string> paths);
+
 // True if the file starts like a spool.
 bool IsSpool(const std::string& path);
 

@@ -16,6 +16,7 @@
 #include "base/status_macros.h"
 #include "base/units.h"
 #include "capture/file/capture_file.h"
+#include "capture/spool/reader.h"
 #include "cli/exit_code.h"
 #include "cli/home.h"
 #include "cli/interrupt.h"
@@ -26,7 +27,7 @@ namespace {
 
 constexpr char kDetails[] =
     R"help(Lists the captures of the home ($STALLHOUND_HOME, else ./.stallhound), newest first, with the sync
-points in each. Spools that no capture was made of are listed too: `stallhound hunt --from` reads
+points in each. Spools that are still there are listed too: `stallhound hunt --from` reads
 them, `stallhound prune` removes them.
 
 Examples:
@@ -125,16 +126,26 @@ absl::StatusOr<std::string> AsJson(const std::vector<Entry>& entries) {
   return json;
 }
 
+// What became of spools that are still there.
+std::string StateOfSpools(const Recording& spools, const std::vector<Recording>& recordings) {
+  if (spools.is_live) return "still recording";
+  const absl::StatusOr<std::string> uuid = capture::SpoolsUuid({spools.path});
+  const bool has_capture =
+      uuid.ok() && std::any_of(recordings.begin(), recordings.end(), [&](const Recording& recording) {
+        return !recording.is_spool && recording.uuid == *uuid;
+      });
+  return has_capture ? fmt::format("kept beside the capture {}", uuid->substr(0, kShownUuidLength)) : "no capture made";
+}
+
 absl::StatusOr<int> RunCapturesCommand(bool json, CommandContext& context) {
   const std::string home = HomeFolder();
   std::vector<Entry> entries;
-  SH_ASSIGN_OR_RETURN(std::vector<Recording> recordings, ListRecordings(home));
-  for (Recording& recording : recordings) {
+  SH_ASSIGN_OR_RETURN(const std::vector<Recording> recordings, ListRecordings(home));
+  for (const Recording& recording : recordings) {
     Entry& entry = entries.emplace_back();
-    entry.recording = std::move(recording);
+    entry.recording = recording;
     if (entry.recording.is_spool) {
-      entry.problem = entry.recording.is_live ? "still recording: " : "no capture made: ";
-      entry.problem += entry.recording.path;
+      entry.problem = StateOfSpools(recording, recordings) + ": " + recording.path;
       continue;
     }
     const absl::Status status = Describe(entry, context.console);
