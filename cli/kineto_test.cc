@@ -80,6 +80,9 @@ TEST_F(KinetoTest, TheJoinIsKeptAsACapture) {
       folder_.File("home"),
       {"query", "--format", "csv", "SELECT api, count(*) FROM v_host_call GROUP BY api ORDER BY api"}));
   EXPECT_EQ(query.out, "api,count(*)\ncudaLaunchKernel,2\ncudaStreamSynchronize,1\n") << query.err;
+  const SubprocessResult without = Hunt({"--from", spool_, "--output", folder_.File("report")});
+  EXPECT_EQ(without.exit_code, 0) << without.err;
+  EXPECT_THAT(without.err, HasSubstr("stays as it is (of the new one: lacks tables"));
 }
 
 TEST_F(KinetoTest, TheTraceOfAnotherProcessIsRefused) {
