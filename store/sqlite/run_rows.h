@@ -17,8 +17,9 @@
 
 namespace stallhound::store {
 
-// Newest start first.
+// The one that was added last.
 absl::StatusOr<std::optional<RunInfo>> ReadNewestRun(const Database& database);
+// Newest start first.
 absl::StatusOr<std::vector<RunInfo>> ReadLastRuns(const Database& database, const RunFilter& filter);
 
 // At most `limit` uuids that begin with `prefix`.
