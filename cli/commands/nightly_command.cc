@@ -18,8 +18,9 @@ constexpr char kDetails[] =
 the baseline, as `stallhound gate` does. Where a time has changed, both programs are measured again in
 turns, in fresh processes: only what that confirms is a regression; if both are the same program, it is
 the machine's. For that the measured program is kept in $STALLHOUND_HOME/builds; `stallhound prune`
-removes those that no baseline names. Without a baseline the run becomes it, unless a case or, on
-a GPU, the recording pass failed.
+removes those that no baseline names. Programs are the same if their files are: shared libraries and
+what a script loads are neither kept nor compared, so link what a change may touch into the program.
+Without a baseline the run becomes it, unless a case or, on a GPU, the recording pass failed.
 
 The report (report.html, report.json, and gate.json unless it was the first run) goes to
 $STALLHOUND_HOME/nightly/TIME-RUN/; its path and the verdict are the last two lines. Suites have a
