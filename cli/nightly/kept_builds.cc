@@ -93,6 +93,27 @@ std::optional<KeptBuild> BuildAt(const fs::path& folder) {
   return build;
 }
 
+// Removes it if nobody uses it and, where asked for, no run is noted. False: it stays.
+absl::StatusOr<bool> RemoveLocked(const KeptBuild& build, bool only_without_runs) {
+  const int folder = OpenFolder(build.folder);
+  if (folder < 0 && errno == ENOENT) return true;
+  if (folder < 0) return absl::ErrnoToStatus(errno, fmt::format("removing '{}'", build.folder));
+  // Held until all is gone, so that nobody begins to use a half.
+  const bool is_in_use = flock(folder, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK;
+  const std::optional<KeptBuild> now = only_without_runs ? BuildAt(build.folder) : std::nullopt;
+  const bool stays = is_in_use || (now && !now->run_uuids.empty());
+  absl::Status removed;
+  for (const std::string& path : {build.binary, RunsPath(build.folder), build.folder}) {
+    if (stays || !removed.ok()) break;
+    if (std::remove(path.c_str()) != 0 && errno != ENOENT) {
+      removed = absl::ErrnoToStatus(errno, fmt::format("removing '{}'", path));
+    }
+  }
+  close(folder);
+  if (!removed.ok()) return removed;
+  return !stays;
+}
+
 }  // namespace
 
 std::shared_ptr<const BuildInUse> BuildInUse::Take(const std::string& folder) {
@@ -179,22 +200,11 @@ bool IsInUse(const KeptBuild& build) {
   return is_in_use;
 }
 
-absl::StatusOr<bool> RemoveBuild(const KeptBuild& build) {
-  const int folder = OpenFolder(build.folder);
-  if (folder < 0 && errno == ENOENT) return true;
-  if (folder < 0) return absl::ErrnoToStatus(errno, fmt::format("removing '{}'", build.folder));
-  // Held until all is gone, so that nobody begins to use a half.
-  const bool is_in_use = flock(folder, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK;
-  absl::Status removed;
-  for (const std::string& path : {build.binary, RunsPath(build.folder), build.folder}) {
-    if (is_in_use || !removed.ok()) break;
-    if (std::remove(path.c_str()) != 0 && errno != ENOENT) {
-      removed = absl::ErrnoToStatus(errno, fmt::format("removing '{}'", path));
-    }
-  }
-  close(folder);
-  if (!removed.ok()) return removed;
-  return !is_in_use;
+absl::StatusOr<bool> RemoveBuild(const KeptBuild& build) { return RemoveLocked(build, false); }
+
+absl::Status DropIfUnused(KeptBuild& build) {
+  build.in_use.reset();
+  return RemoveLocked(build, true).status();
 }
 
 }  // namespace stallhound::cli

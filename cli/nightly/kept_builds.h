@@ -67,4 +67,8 @@ bool IsInUse(const KeptBuild& build);
 // holds more stays.
 absl::StatusOr<bool> RemoveBuild(const KeptBuild& build);
 
+// Ends the use of KeepBuild's program, and removes it if no run is noted and nobody else uses it. Errors: those of
+// RemoveBuild.
+absl::Status DropIfUnused(KeptBuild& build);
+
 }  // namespace stallhound::cli

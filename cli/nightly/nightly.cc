@@ -57,9 +57,13 @@ class Nightly {
     SH_RETURN_IF_ERROR(CheckHistory(home_, console_));
     SH_RETURN_IF_ERROR(CheckSuite());
     SH_ASSIGN_OR_RETURN(build_, KeepBuild(home_, request_.measure.bench.binary));
-    SH_ASSIGN_OR_RETURN(const store::RunRecord measured, measure_.run(MeasureOf(build_), console_));
-    SH_RETURN_IF_ERROR(KeepRun(home_, measured));
-    SH_RETURN_IF_ERROR(AddRun(build_, measured.info.uuid));
+    const absl::StatusOr<store::RunRecord> kept = MeasureAndKeep();
+    if (!kept.ok()) {
+      const absl::Status dropped = DropIfUnused(build_);
+      if (!dropped.ok()) console_.Warn(std::string(dropped.message()));
+      return kept.status();
+    }
+    const store::RunRecord& measured = *kept;
     PrintRun(measured, home_, console_);
     SH_RETURN_IF_ERROR(CheckInterrupt());
     SH_ASSIGN_OR_RETURN(history_, store::OpenHistory(HistoryPath(home_), {}));
@@ -75,6 +79,13 @@ class Nightly {
     MeasureRequest measure = request_.measure;
     measure.bench.binary = build.binary;
     return measure;
+  }
+
+  absl::StatusOr<store::RunRecord> MeasureAndKeep() {
+    SH_ASSIGN_OR_RETURN(store::RunRecord measured, measure_.run(MeasureOf(build_), console_));
+    SH_RETURN_IF_ERROR(KeepRun(home_, measured));
+    SH_RETURN_IF_ERROR(AddRun(build_, measured.info.uuid));
+    return measured;
   }
 
   // Better now than after an hour of measuring.

@@ -305,6 +305,20 @@ TEST_F(NightlyTest, ErrorsOfMeasuringAreItsOwn) {
   CapturedConsole captured;
   EXPECT_EQ(RunNightly(request_, measure_, captured.console()).status(), absl::DeadlineExceededError("too slow"));
   EXPECT_EQ(captured.out(), "");
+  EXPECT_TRUE(std::filesystem::is_empty(request_.measure.home + "/builds")) << "no run was measured with it";
+}
+
+TEST_F(NightlyTest, AFailedRunLeavesTheProgramOfEarlierOnesAndOfThoseBesideIt) {
+  Run(1, 1'000'000);
+  measure_.run = [](const MeasureRequest&, Console&) -> absl::StatusOr<store::RunRecord> {
+    return absl::DeadlineExceededError("too slow");
+  };
+  CapturedConsole captured;
+  EXPECT_FALSE(RunNightly(request_, measure_, captured.console()).ok());
+  EXPECT_EQ(ListBuilds(request_.measure.home).size(), 1u);
+  const absl::StatusOr<KeptBuild> beside = KeepBuild(request_.measure.home, folder_.Write("bench", "second", 0755));
+  EXPECT_FALSE(RunNightly(request_, measure_, captured.console()).ok());
+  EXPECT_TRUE(std::filesystem::exists(beside->binary));
 }
 
 }  // namespace
