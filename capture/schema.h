@@ -28,7 +28,7 @@ namespace stallhound::capture {
   OPTIONAL(int64_t, end_ns)              /* last instant known of the process */             \
   OPTIONAL(bool, clean_exit)             /* false: killed, or the recording was cut */        \
   OPTIONAL(int64_t, gpu_clock_error_ns)  /* largest violation of causality seen */            \
-  OPTIONAL(int64_t, self_ns)             /* host time spent in the recorder's own callbacks, estimated */
+  OPTIONAL(int64_t, self_ns)             /* host time in the recorder's callbacks of CUDA calls, estimated */
 
 #define SH_THREAD_COLUMNS(REQUIRED, OPTIONAL)                                               \
   REQUIRED(uint32_t, thread_id) REQUIRED(uint32_t, process_id) REQUIRED(int64_t, tid)         \

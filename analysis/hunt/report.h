@@ -218,7 +218,7 @@ struct ProcessSummary {
   std::optional<int64_t> duration_ns;
   std::optional<bool> clean_exit;
   std::optional<int64_t> gpu_clock_error_ns;  // used as tolerance
-  std::optional<int64_t> self_ns;             // the recorder's own host time, estimated
+  std::optional<int64_t> self_ns;  // host time in the recorder's callbacks of CUDA calls; null: none was timed
 };
 
 struct DeviceSummary {

@@ -70,7 +70,10 @@ void Dimensions::AddProcess(const ProcessSpool& spool, const ProcessIds& ids) {
   if (end_ns > 0) row.end_ns = TimeDifference(end_ns, ids.zero_ns);
   row.clean_exit = spool.is_clean();
   row.gpu_clock_error_ns = spool.gpu_clock_error_ns();
-  row.self_ns = static_cast<int64_t>(header.callback_ns.load());
+  // CUPTI's callbacks are timed, NVTX's are not: where only those came, the time is unknown.
+  if (const uint64_t callback_ns = header.callback_ns.load(); callback_ns > 0) {
+    row.self_ns = static_cast<int64_t>(callback_ns);
+  }
   processes_.Append(row);
 }
 

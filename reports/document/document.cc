@@ -293,7 +293,7 @@ Section ProcessesSection(const analysis::HuntReport& report) {
                              {"duration", kNumber},
                              {"ended"},
                              {"GPU clock error", kNumber},
-                             {"recorder's own time", kNumber}});
+                             {"recorder's callbacks", kNumber}});
   for (const analysis::ProcessSummary& process : report.processes) {
     const std::string end = !process.clean_exit ? kUnknown : *process.clean_exit ? "cleanly" : "killed or cut";
     section.table.rows.push_back(
