@@ -88,11 +88,16 @@ absl::Status WriteFileAtomically(const std::string& path, std::string_view conte
   return file.Commit();
 }
 
+std::optional<FileIdentity> IdentityOf(const std::string& path) {
+  struct stat status {};
+  if (stat(path.c_str(), &status) != 0) return std::nullopt;
+  return FileIdentity{status.st_dev, status.st_ino, status.st_size,
+                      status.st_mtim.tv_sec * int64_t{1'000'000'000} + status.st_mtim.tv_nsec};
+}
+
 bool IsSameFile(const std::string& a, const std::string& b) {
-  struct stat first {};
-  struct stat second {};
-  return stat(a.c_str(), &first) == 0 && stat(b.c_str(), &second) == 0 && first.st_dev == second.st_dev &&
-         first.st_ino == second.st_ino;
+  const std::optional<FileIdentity> first = IdentityOf(a), second = IdentityOf(b);
+  return first && second && first->device == second->device && first->inode == second->inode;
 }
 
 absl::Status CheckWritable(const std::string& path) {

@@ -5,7 +5,9 @@
 #include <absl/status/statusor.h>
 
 #include <cstddef>
+#include <cstdint>
 #include <limits>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -19,6 +21,17 @@ absl::StatusOr<std::string> ReadFile(const std::string& path, size_t most_bytes 
 // followed and stays; a file that exists keeps its mode, a new one has 0666 less the umask. What is no regular file (a
 // device, a FIFO) is written straight into. Errors: what errno says (a folder: EISDIR); a file is then as it was.
 absl::Status WriteFileAtomically(const std::string& path, std::string_view content);
+
+// Which file a path leads to, and as of when: one that was replaced or written has another.
+struct FileIdentity {
+  uint64_t device = 0;
+  uint64_t inode = 0;
+  int64_t size_bytes = 0;
+  int64_t modified_ns = 0;  // CLOCK_REALTIME
+  bool operator==(const FileIdentity&) const = default;
+};
+// Links are followed; nullopt: it can't be looked at.
+std::optional<FileIdentity> IdentityOf(const std::string& path);
 
 // Whether both paths lead to one file (device and inode); false if either can't be looked at.
 bool IsSameFile(const std::string& a, const std::string& b);

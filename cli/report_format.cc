@@ -2,14 +2,13 @@
 
 #include <absl/strings/str_join.h>
 #include <fmt/format.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
 #include <cerrno>
 #include <cstring>
-
-#include "base/file.h"
+#include <filesystem>
+#include <system_error>
 
 namespace stallhound::cli {
 
@@ -32,15 +31,13 @@ absl::Status WriteReport(const ReportOptions& options, const std::string& report
   return absl::OkStatus();
 }
 
-std::optional<ReportStamp> StampOf(const std::string& output) {
-  struct stat status {};
-  if (stat(output.c_str(), &status) != 0 || !S_ISREG(status.st_mode)) return std::nullopt;
-  return ReportStamp{status.st_dev, status.st_ino,
-                     status.st_mtim.tv_sec * int64_t{1'000'000'000} + status.st_mtim.tv_nsec};
+std::optional<FileIdentity> ReportAt(const std::string& output) {
+  std::error_code error;
+  return std::filesystem::is_regular_file(output, error) ? IdentityOf(output) : std::nullopt;
 }
 
-void RemoveStaleReport(const std::string& output, const std::optional<ReportStamp>& before, Console& console) {
-  if (!before || StampOf(output) != before) return;
+void RemoveStaleReport(const std::string& output, const std::optional<FileIdentity>& before, Console& console) {
+  if (!before || ReportAt(output) != before) return;
   if (unlink(output.c_str()) == 0) {
     console.Warn(fmt::format("no report was made, so that of an earlier run is removed: '{}'", output));
   } else {

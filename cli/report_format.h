@@ -4,11 +4,11 @@
 
 #include <absl/status/status.h>
 
-#include <cstdint>
 #include <optional>
 #include <string>
 #include <vector>
 
+#include "base/file.h"
 #include "cli/console.h"
 
 namespace CLI {
@@ -30,16 +30,10 @@ void AddReportOptions(CLI::App& command, const std::vector<std::string>& formats
 absl::Status WriteReport(const ReportOptions& options, const std::string& report, bool default_is_stderr,
                          Console& console);
 
-// Which report a path holds: written anew, it is another one. nullopt: no regular file is there.
-struct ReportStamp {
-  uint64_t device = 0;
-  uint64_t inode = 0;
-  int64_t modified_ns = 0;  // CLOCK_REALTIME
-  bool operator==(const ReportStamp&) const = default;
-};
-std::optional<ReportStamp> StampOf(const std::string& output);
+// The report that lies at a path; nullopt: no regular file does.
+std::optional<FileIdentity> ReportAt(const std::string& output);
 
 // Removes the report of an earlier run, if `output` still holds it, and says so: nobody shall take it for this run's.
-void RemoveStaleReport(const std::string& output, const std::optional<ReportStamp>& before, Console& console);
+void RemoveStaleReport(const std::string& output, const std::optional<FileIdentity>& before, Console& console);
 
 }  // namespace stallhound::cli

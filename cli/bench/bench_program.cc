@@ -4,7 +4,6 @@
 #include <absl/strings/str_split.h>
 #include <fmt/format.h>
 #include <string.h>
-#include <sys/stat.h>
 
 #include <algorithm>
 #include <filesystem>
@@ -109,13 +108,6 @@ absl::Status FailureOf(const BenchProgram& program, const BenchPass& pass, const
 }
 
 }  // namespace
-
-std::optional<FileIdentity> IdentityOf(const std::string& path) {
-  struct stat status {};
-  if (stat(path.c_str(), &status) != 0) return std::nullopt;
-  return FileIdentity{status.st_dev, status.st_ino, status.st_size,
-                      status.st_mtim.tv_sec * int64_t{1'000'000'000} + status.st_mtim.tv_nsec};
-}
 
 absl::Status CheckBinary(const std::string& binary, std::string_view hint) {
   std::error_code error;

@@ -10,21 +10,11 @@
 #include <string>
 #include <string_view>
 
+#include "base/file.h"
 #include "cli/bench/bench_output.h"
 #include "cli/recording_options.h"
 
 namespace stallhound::cli {
-
-// Which file a path leads to, and as of when.
-struct FileIdentity {
-  uint64_t device = 0;
-  uint64_t inode = 0;
-  int64_t size_bytes = 0;
-  int64_t modified_ns = 0;  // CLOCK_REALTIME
-  bool operator==(const FileIdentity&) const = default;
-};
-// Links are followed; nullopt: there is no such file.
-std::optional<FileIdentity> IdentityOf(const std::string& path);
 
 struct BenchProgram {
   std::string binary;  // a path

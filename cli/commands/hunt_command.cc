@@ -192,7 +192,7 @@ absl::StatusOr<int> HuntProgram(const HuntCommandOptions& options, CommandContex
   }
   SH_RETURN_IF_ERROR(console.Flush());
   const std::string& output = options.report.report.output;
-  const std::optional<ReportStamp> earlier = StampOf(output);
+  const std::optional<FileIdentity> earlier = ReportAt(output);
   const absl::StatusOr<ChildEnd> end = RunChild(context.program, recorder.ok() ? recorder->variables : Variables());
   if (!end.ok()) {
     if (recorder.ok()) RemoveSpools(HomeFolder(), recorder->spool_folder);
