@@ -66,6 +66,8 @@ absl::Status CheckHistory(const std::string& home, Console& console) {
   return absl::OkStatus();
 }
 
+int64_t FailedCaseCount(const store::RunRecord& run) { return CountIf(run, HasFailed); }
+
 absl::Status KeepRun(const std::string& home, const store::RunRecord& run) {
   SH_ASSIGN_OR_RETURN(const std::unique_ptr<store::History> history, store::OpenHistory(HistoryPath(home), {}));
   absl::Status appended;
@@ -81,7 +83,7 @@ void PrintRun(const store::RunRecord& run, const std::string& home, Console& con
     if (!HasFailed(result)) continue;
     console.Warn(fmt::format("{} failed: {}", result.name, DisplayableMessage(result.message.value_or(""))));
   }
-  const int64_t failed = CountIf(run, HasFailed);
+  const int64_t failed = FailedCaseCount(run);
   const int64_t counted = CountIf(run, [](const BenchmarkResult& result) { return !result.event_counts.empty(); });
   const auto case_count = static_cast<int64_t>(run.benchmarks.size());
   console.Out(fmt::format("run {}{}: {} of suite '{}'{}, {} in {}, counts of {}\n", run.info.uuid,

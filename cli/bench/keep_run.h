@@ -4,6 +4,7 @@
 
 #include <absl/status/status.h>
 
+#include <cstdint>
 #include <string>
 
 #include "cli/console.h"
@@ -14,6 +15,8 @@ namespace stallhound::cli {
 // Opens the history of the home for appending, and makes it if it is not there: better now than after an hour of
 // measuring. Shows its warnings. Errors: those of store::OpenHistory.
 absl::Status CheckHistory(const std::string& home, Console& console);
+
+int64_t FailedCaseCount(const store::RunRecord& run);
 
 // Appends the run; tries for a minute while other processes write. Errors: those of store::History.
 absl::Status KeepRun(const std::string& home, const store::RunRecord& run);

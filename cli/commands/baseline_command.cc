@@ -3,13 +3,13 @@
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
-#include <algorithm>
 #include <memory>
 #include <optional>
 
 #include "base/clock.h"
 #include "base/display_text.h"
 #include "base/status_macros.h"
+#include "cli/bench/keep_run.h"
 #include "cli/exit_code.h"
 #include "cli/history.h"
 
@@ -37,14 +37,11 @@ struct BaselineOptions {
 
 // Nothing that is asked for by name is refused, but the gate will find little to compare with.
 void WarnOfDefects(const store::RunRecord& run, Console& console) {
-  const auto failed_count = std::count_if(run.benchmarks.begin(), run.benchmarks.end(), [](const auto& result) {
-    return result.outcome == store::BenchmarkOutcome::kFailed;
-  });
   if (run.info.status != store::RunStatus::kComplete) {
     console.Warn(
         fmt::format("the run {} was interrupted: what it did not measure cannot be judged against it", run.info.uuid));
   }
-  if (failed_count > 0) {
+  if (const int64_t failed_count = FailedCaseCount(run); failed_count > 0) {
     console.Warn(fmt::format("{} of {} cases of the run {} failed: they cannot be judged against it", failed_count,
                              run.benchmarks.size(), run.info.uuid));
   }

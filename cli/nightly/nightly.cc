@@ -5,7 +5,6 @@
 #include <absl/time/time.h>
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <memory>
 #include <optional>
 #include <set>
@@ -114,10 +113,7 @@ class Nightly {
 
   absl::StatusOr<Verdict> BecomeBaseline(const store::RunRecord& run) {
     const std::string& name = request_.gate.baseline;
-    const int64_t failed_count = std::count_if(run.benchmarks.begin(), run.benchmarks.end(), [](const auto& result) {
-      return result.outcome == store::BenchmarkOutcome::kFailed;
-    });
-    if (failed_count > 0) {
+    if (const int64_t failed_count = FailedCaseCount(run); failed_count > 0) {
       return Verdict{
           fmt::format("none: there is no baseline '{}', and this run cannot become it: {} of {} cases failed", name,
                       failed_count, run.benchmarks.size()),
