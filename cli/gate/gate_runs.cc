@@ -32,10 +32,9 @@ std::string Formatted(const ReportOptions& options, const reports::GateReport& r
   return reports::GateTerminal(report, {goes_to_stdout && console.out_has_color(), console.width()});
 }
 
-}  // namespace
-
-absl::StatusOr<reports::GateReport> JudgeStoredRuns(const GateRequest& request, store::History& history) {
-  SH_ASSIGN_OR_RETURN(const store::RunRecord run, history.ReadRun(request.run_uuid));
+// `run` is the one that the request names.
+absl::StatusOr<reports::GateReport> JudgeAndKeep(const GateRequest& request, const store::RunRecord& run,
+                                                 store::History& history) {
   SH_ASSIGN_OR_RETURN(const store::RunRecord baseline, history.ReadRun(request.baseline_uuid));
   const int64_t now_ns = SystemClock().RealtimeNs();
   SH_ASSIGN_OR_RETURN(const std::vector<store::Acknowledgement> acknowledgements,
@@ -63,6 +62,13 @@ absl::StatusOr<reports::GateReport> JudgeStoredRuns(const GateRequest& request, 
   return report;
 }
 
+}  // namespace
+
+absl::StatusOr<reports::GateReport> JudgeStoredRuns(const GateRequest& request, store::History& history) {
+  SH_ASSIGN_OR_RETURN(const store::RunRecord run, history.ReadRun(request.run_uuid));
+  return JudgeAndKeep(request, run, history);
+}
+
 void WarnOfUnmatchedBudgets(const GateConfig& config, const store::RunRecord& run, Console& console) {
   for (const TimeBudget& budget : config.budgets) {
     const bool has_match =
@@ -78,7 +84,7 @@ void WarnOfUnmatchedBudgets(const GateConfig& config, const store::RunRecord& ru
 absl::StatusOr<int> GateRuns(const GateRequest& request, store::History& history, Console& console) {
   SH_ASSIGN_OR_RETURN(const store::RunRecord run, history.ReadRun(request.run_uuid));
   WarnOfUnmatchedBudgets(request.config, run, console);
-  SH_ASSIGN_OR_RETURN(const reports::GateReport report, JudgeStoredRuns(request, history));
+  SH_ASSIGN_OR_RETURN(const reports::GateReport report, JudgeAndKeep(request, run, history));
   SH_RETURN_IF_ERROR(WriteReport(request.report, Formatted(request.report, report, console), false, console));
   return *report.exit_code;
 }
