@@ -416,14 +416,19 @@ TEST(NsysTest, ReadsRangesWithDomainsAndOperators) {
   EXPECT_EQ(recording.losses.at("open-range"), 1);
 }
 
-TEST(NsysTest, ReadsCallChainsAsNativeFrames) {
-  TestExport file;
+// One call, whose chain 3 has no frames yet.
+void CreateCallWithChain(TestExport& file) {
   file.CreateTables();
   file.Call("cudaStreamSynchronize", 100, 200, 1);
   file.Run(
       "UPDATE CUPTI_ACTIVITY_KIND_RUNTIME SET callchainId = 3;"
       "CREATE TABLE CUDA_CALLCHAINS (id INTEGER, symbol INTEGER, module INTEGER, unresolved INTEGER, originalIP "
       "INTEGER, stackDepth INTEGER)");
+}
+
+TEST(NsysTest, ReadsCallChainsAsNativeFrames) {
+  TestExport file;
+  CreateCallWithChain(file);
   const int user = file.Name("train_step()");
   const int module = file.Name("/home/jane/app/train");
   const int libcuda = file.Name("/usr/lib/libcuda.so.1");
@@ -444,12 +449,7 @@ TEST(NsysTest, ReadsCallChainsAsNativeFrames) {
 
 TEST(NsysTest, FramesOfLibrariesAreNotTheUsersWhereverTheyLie) {
   TestExport file;
-  file.CreateTables();
-  file.Call("cudaStreamSynchronize", 100, 200, 1);
-  file.Run(
-      "UPDATE CUPTI_ACTIVITY_KIND_RUNTIME SET callchainId = 3;"
-      "CREATE TABLE CUDA_CALLCHAINS (id INTEGER, symbol INTEGER, module INTEGER, unresolved INTEGER, originalIP "
-      "INTEGER, stackDepth INTEGER)");
+  CreateCallWithChain(file);
   const char* const frames[][2] = {{"cudaStreamSynchronize", "/home/jane/app/train"},
                                    {"c10::cuda::CUDAStream::synchronize() const", "/opt/libtorch/lib/libc10_cuda.so"},
                                    {"at::_ops::item::call(at::Tensor const&)", "/opt/libtorch/lib/libtorch_cpu.so"},
