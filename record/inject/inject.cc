@@ -78,11 +78,11 @@ SH_EXPORTED int stallhound_window_stop(void) {
 
 SH_EXPORTED uint64_t stallhound_range_start(const char* name) {
   Recorder* recorder = g_recorder.load(std::memory_order_acquire);
-  return recorder == nullptr ? 0 : recorder->nvtx().StartControl(name == nullptr ? "" : name);
+  return recorder == nullptr ? 0 : recorder->nvtx().Start({.text = name == nullptr ? "" : name});
 }
 
 SH_EXPORTED void stallhound_range_end(uint64_t id) {
-  if (Recorder* recorder = g_recorder.load(std::memory_order_acquire)) recorder->nvtx().EndControl(id);
+  if (Recorder* recorder = g_recorder.load(std::memory_order_acquire)) recorder->nvtx().End(id);
 }
 
 SH_EXPORTED int stallhound_flush(int64_t limit_ns) {

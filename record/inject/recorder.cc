@@ -105,7 +105,6 @@ void Recorder::Start() noexcept {
         {&stacks_, [](void* context) { return static_cast<StackRecorder*>(context)->TakePythonOnly(); }});
   }
   nvtx_.SetRecording(false);
-  nvtx_.SetControlRecording(false);
   stacks_.Refresh();
   windows_.Configure(
       options_.window, writer_.NowNs(),
@@ -123,9 +122,7 @@ void Recorder::StartThread() noexcept {
 
 void Recorder::OnWindow(bool is_on) noexcept {
   session_.SetRecording(is_on);
-  nvtx_.SetControlRecording(is_on);
-  // Light leaves NVTX out; the operators that were asked for come as ranges.
-  nvtx_.SetRecording(is_on && (options_.mode != capture::spool::Mode::kLight || options_.has_operators));
+  nvtx_.SetRecording(is_on);
 }
 
 void Recorder::StartCupti() noexcept {
@@ -193,7 +190,6 @@ void Recorder::RecordClocks() noexcept {
 void Recorder::FinishOnThread() noexcept {
   session_.Finish();
   nvtx_.SetRecording(false);
-  nvtx_.SetControlRecording(false);
   if (writer_.generation() != 0) {
     if (writer_.generation() != described_generation_) Describe();
     modules_.Refresh();

@@ -156,7 +156,7 @@ TEST_F(RecorderTest, RangeOpensTheWindowForCallsAndItself) {
   EXPECT_EQ(records.Of<WindowRecord>(RecordType::kWindow).size(), 2u);
 }
 
-TEST_F(RecorderTest, LightLeavesRangesOutButWindowsSeeThem) {
+TEST_F(RecorderTest, LightRecordsRanges) {
   options_.mode = Mode::kLight;
   options_.window.range = "step";
   Start();
@@ -167,32 +167,14 @@ TEST_F(RecorderTest, LightLeavesRangesOutButWindowsSeeThem) {
   recorder_->nvtx().Pop(0);
   const SpoolRecords records = Finish();
   EXPECT_EQ(records.Of<HostCallRecord>(RecordType::kHostCall).size(), 1u);
-  EXPECT_TRUE(records.Of<RangeRecord>(RecordType::kRange).empty());
+  EXPECT_EQ(records.Of<RangeRecord>(RecordType::kRange).size(), 2u);
 }
 
-TEST_F(RecorderTest, LightRecordsControlRanges) {
-  options_.mode = Mode::kLight;
-  Start();
-  StartCupti();
-  const uint64_t id = recorder_->nvtx().StartControl("step");
-  EXPECT_NE(id, 0u);
-  recorder_->nvtx().Push({.text = "NVTX"});
-  recorder_->nvtx().Pop(0);
-  recorder_->nvtx().EndControl(id);
-  const SpoolRecords records = Finish();
-  const auto ranges = records.Of<RangeRecord>(RecordType::kRange);
-  ASSERT_EQ(ranges.size(), 2u);
-  EXPECT_EQ(records.Text(ranges[0]->name), "step");
-  EXPECT_EQ(ranges[0]->event, RangeEvent::kStart);
-  EXPECT_EQ(ranges[1]->event, RangeEvent::kEnd);
-  EXPECT_EQ(ranges[1]->range_id, id);
-}
-
-TEST_F(RecorderTest, ControlRangesAreLeftOutOutsideOfWindows) {
+TEST_F(RecorderTest, RangesAreLeftOutOutsideOfWindows) {
   options_.window.needs_start = true;
   Start();
   StartCupti();
-  recorder_->nvtx().EndControl(recorder_->nvtx().StartControl("outside"));
+  recorder_->nvtx().End(recorder_->nvtx().Start({.text = "outside"}));
   recorder_->Finish();
   EXPECT_TRUE(std::filesystem::is_empty(folder_));
 }

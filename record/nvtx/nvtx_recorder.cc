@@ -13,14 +13,13 @@ using capture::spool::RangeEvent;
 using capture::spool::RangeRecord;
 using capture::spool::ThreadRecord;
 
-void NvtxRecorder::Write(const NvtxEvent& event, RangeEvent kind, uint64_t range_id,
-                         const std::atomic<bool>& recording) {
+void NvtxRecorder::Write(const NvtxEvent& event, RangeEvent kind, uint64_t range_id) {
   // The clock comes first for what begins, so that the recorder's own work lies inside the range, not before it.
   const int64_t now_ns = writer_.NowNs();
   // A window opens before the range that opens it is written, and closes after it.
   const bool is_end = kind == RangeEvent::kPop || kind == RangeEvent::kEnd;
   if (!is_end) TellHook(event, kind, range_id);
-  if (recording.load(std::memory_order_relaxed)) WriteRecord(event, kind, range_id, now_ns);
+  if (recording_.load(std::memory_order_relaxed)) WriteRecord(event, kind, range_id, now_ns);
   if (is_end) TellHook(event, kind, range_id);
 }
 
@@ -69,14 +68,6 @@ uint64_t NvtxRecorder::Start(const NvtxEvent& event) {
   Write(event, RangeEvent::kStart, range_id);
   return range_id;
 }
-
-uint64_t NvtxRecorder::StartControl(std::string_view name) {
-  const uint64_t range_id = last_range_id_.fetch_add(1, std::memory_order_relaxed) + 1;
-  Write({.text = name}, RangeEvent::kStart, range_id, control_recording_);
-  return range_id;
-}
-
-void NvtxRecorder::EndControl(uint64_t range_id) { Write({}, RangeEvent::kEnd, range_id, control_recording_); }
 
 uint32_t NvtxRecorder::DomainId(NvtxDomain domain, uint64_t generation) {
   if (domain == 0) return 0;

@@ -52,8 +52,6 @@ class NvtxRecorder {
   void RecordOperators(const NvtxStackHook& hook) { stack_hook_ = hook; }
   // Ranges are written while true (as it starts); names and domains are remembered always.
   void SetRecording(bool recording) { recording_.store(recording, std::memory_order_relaxed); }
-  // The same for ranges of the exported functions.
-  void SetControlRecording(bool recording) { control_recording_.store(recording, std::memory_order_relaxed); }
 
   void Push(const NvtxEvent& event) { Write(event, capture::spool::RangeEvent::kPush, 0); }
   void Pop(NvtxDomain domain) { Write({.domain = domain}, capture::spool::RangeEvent::kPop, 0); }
@@ -61,9 +59,6 @@ class NvtxRecorder {
   // The id to end the range with, by any thread; unique in the process.
   uint64_t Start(const NvtxEvent& event);
   void End(uint64_t range_id) { Write({}, capture::spool::RangeEvent::kEnd, range_id); }
-  // As Start and End, for the exported functions.
-  uint64_t StartControl(std::string_view name);
-  void EndControl(uint64_t range_id);
 
   NvtxDomain CreateDomain(std::string_view name);
   NvtxString RegisterString(std::string_view text);
@@ -74,11 +69,7 @@ class NvtxRecorder {
   void UnlockInChild();
 
  private:
-  void Write(const NvtxEvent& event, capture::spool::RangeEvent kind, uint64_t range_id) {
-    Write(event, kind, range_id, recording_);
-  }
-  void Write(const NvtxEvent& event, capture::spool::RangeEvent kind, uint64_t range_id,
-             const std::atomic<bool>& recording);
+  void Write(const NvtxEvent& event, capture::spool::RangeEvent kind, uint64_t range_id);
   void TellHook(const NvtxEvent& event, capture::spool::RangeEvent kind, uint64_t range_id);
   void WriteRecord(const NvtxEvent& event, capture::spool::RangeEvent kind, uint64_t range_id, int64_t now_ns);
   // False: it is no operator's.
@@ -92,7 +83,6 @@ class NvtxRecorder {
   NvtxRangeHook hook_;
   NvtxStackHook stack_hook_;
   std::atomic<bool> recording_{true};
-  std::atomic<bool> control_recording_{true};
   std::atomic<uint64_t> last_range_id_{0};
   TextTable domains_;
   TextTable strings_;
