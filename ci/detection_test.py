@@ -30,10 +30,12 @@ turns.serve(sys.argv[1], turn)
 class TurnsTest(unittest.TestCase):
     def setUp(self):
         self.command_of, self.nsys_program = detection.command_of, detection.nsys_program
+        self.turns_apart = detection.TURNS_APART
         detection.nsys_program = lambda: None
 
     def tearDown(self):
         detection.command_of, detection.nsys_program = self.command_of, self.nsys_program
+        detection.TURNS_APART = self.turns_apart
 
     def run_with(self, times_ms, turns):
         """What main() returned, printed and wrote, where programs answer with these times."""
@@ -57,8 +59,9 @@ class TurnsTest(unittest.TestCase):
             "bare": [9, 50, 100, 60],
             "light": [9, 51, 102, 61.2],
             "default": [9, 55, 112, 66],
-            "torch.profiler": [90, 60, 130, 90],
+            "torch.profiler": [90, 130],
         }
+        detection.TURNS_APART = {"torch.profiler": 2}
         code, _, found = self.run_with(times, 3)
         self.assertEqual(code, 0)
         self.assertEqual(found["ratios"], {"bare": 1, "light": 1.02, "default": 1.1, "torch.profiler": 1.3})
@@ -67,6 +70,7 @@ class TurnsTest(unittest.TestCase):
         self.assertEqual(self.run_with(times, 3)[0], 1)
 
     def test_a_program_that_fails_is_named_and_has_no_more_turns(self):
+        detection.TURNS_APART = {}
         times = {"bare": [1] * 4, "light": [1, 1, 1], "default": [1] * 4, "torch.profiler": [2] * 4}
         code, printed, found = self.run_with(times, 3)
         self.assertEqual((code, len(found["step_ns"]["light"]), len(found["step_ns"]["default"])), (1, 2, 3))
