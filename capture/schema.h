@@ -78,8 +78,9 @@ namespace stallhound::capture {
   OPTIONAL(uint64_t, graph_id) OPTIONAL(uint64_t, graph_node_id)                              \
   OPTIONAL(int64_t, launch_start_ns) OPTIONAL(int64_t, launch_end_ns) OPTIONAL(uint32_t, launch_thread_id)
 
-#define SH_COPY_COLUMNS(REQUIRED, OPTIONAL)                                                 \
-  REQUIRED(int64_t, start_ns) REQUIRED(int64_t, end_ns) REQUIRED(uint32_t, process_id)        \
+#define SH_COPY_COLUMNS(REQUIRED, OPTIONAL) /* end_ns NULL: the GPU's times were not recorded (light mode), start_ns */ \
+  REQUIRED(int64_t, start_ns) OPTIONAL(int64_t, end_ns) /* is when the call began */            \
+  REQUIRED(uint32_t, process_id)                                                              \
   REQUIRED(uint32_t, device_id) OPTIONAL(uint32_t, context_id) REQUIRED(uint32_t, stream_id)  \
   REQUIRED(CopyDirection, direction) OPTIONAL(MemoryKind, source_kind) OPTIONAL(MemoryKind, target_kind) \
   REQUIRED(uint64_t, bytes) OPTIONAL(bool, is_async) OPTIONAL(uint32_t, peer_device_id)        \

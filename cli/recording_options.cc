@@ -61,7 +61,9 @@ absl::Status AddSteps(const RecordingOptions& options, Variables& variables) {
 }  // namespace
 
 void AddRecordingOptions(CLI::App& command, RecordingOptions& options) {
-  command.add_option("--mode", options.mode, "light: sync points only; default: kernels and NVTX too; full: all calls")
+  command
+      .add_option("--mode", options.mode,
+                  "light: sync points and copies; default: kernels too, so costs; full: all calls")
       ->check(CLI::IsMember({"light", "default", "full"}))
       ->capture_default_str()
       ->type_name("MODE")

@@ -18,7 +18,7 @@ using capture::Table;
 void Raise(std::optional<int64_t>& count, int64_t by = 1) { count = count.value_or(0) + by; }
 
 // Zero for every kind of event that the recording holds; the others stay unknown.
-EventCounts ZeroCounts(const capture::TableSet& recorded, bool has_launches) {
+EventCounts ZeroCounts(const capture::TableSet& recorded) {
   EventCounts counts;
   const auto has = [&](Table table) { return recorded.test(static_cast<size_t>(table)); };
   if (has(Table::kKernel)) counts.kernel_count = 0;
@@ -28,14 +28,13 @@ EventCounts ZeroCounts(const capture::TableSet& recorded, bool has_launches) {
   }
   if (has(Table::kCopy)) counts.copies.emplace();
   if (!has(Table::kHostCall)) return counts;
-  if (has_launches) counts.graph_launch_count = 0;
   counts.sync_points.emplace();
   counts.sync_points->fill(0);
   for (auto* count : {&counts.device_allocate_count, &counts.device_free_count, &counts.host_allocate_count,
-                      &counts.host_free_count, &counts.host_register_count, &counts.virtual_memory_count}) {
+                      &counts.host_free_count, &counts.host_register_count, &counts.virtual_memory_count,
+                      &counts.stream_ordered_count, &counts.graph_launch_count}) {
     *count = 0;
   }
-  if (has_launches) counts.stream_ordered_count = 0;
   return counts;
 }
 
@@ -246,7 +245,6 @@ absl::StatusOr<CountsReport> Counts(capture::CaptureReader& reader, const Counts
   CountsReport report;
   report.range = options.range;
   const capture::TableSet& recorded = reader.info().recorded;
-  const bool has_launches = recorded.test(static_cast<size_t>(Table::kKernel));
 
   Directory directory(reader, options.range);
   SH_RETURN_IF_ERROR(reader.Read(Directory::Wanted(), directory));
@@ -258,7 +256,7 @@ absl::StatusOr<CountsReport> Counts(capture::CaptureReader& reader, const Counts
   std::vector<EnvironmentEntry> environment;
   directory.Describe(report.capture, ranges, processes, devices, environment);
 
-  const EventCounts zero = ZeroCounts(recorded, has_launches);
+  const EventCounts zero = ZeroCounts(recorded);
   report.spans = MakeSpans(directory, occurrences, zero);
   SyncPointFinder finder(directory, recorded);
   Counter counter(report.spans, measured, finder);

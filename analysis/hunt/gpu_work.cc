@@ -69,7 +69,9 @@ template <typename Batch>
 void GpuWork::AddBatch(const Batch& batch, DeviceWork::Source source) {
   PrepareOnce();
   for (size_t i = 0; i < batch.size; ++i) {
-    const Interval time{batch.start_ns[i], batch.end_ns[i]};
+    const std::optional<int64_t> end_ns = batch.end_ns[i];
+    if (!end_ns) continue;
+    const Interval time{batch.start_ns[i], *end_ns};
     Stream& stream = StreamOf({batch.process_id[i], batch.device_id[i], batch.context_id[i], batch.stream_id[i]});
     const int64_t submitted_ns = batch.launch_start_ns[i].value_or(time.start_ns);
     DeviceWork::Source own_source = source;
@@ -202,7 +204,7 @@ std::vector<PointWork> GpuWork::Finish() {
     work[i] = {.awaited_end_ns = awaited[i], .next = feeds_.NextAfter(i)};
     // A copy is part of what its own call waits for, whenever the driver submitted it.
     for (const PointCopy& copy : inputs_.points[i].copies) {
-      if (copy.is_known) work[i].awaited_end_ns = std::max(work[i].awaited_end_ns.value_or(INT64_MIN), copy.end_ns);
+      if (copy.end_ns) work[i].awaited_end_ns = std::max(work[i].awaited_end_ns.value_or(INT64_MIN), *copy.end_ns);
     }
   }
   for (const size_t point : unknown_waits_) work[point].is_awaited_known = false;

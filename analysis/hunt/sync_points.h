@@ -22,8 +22,8 @@ struct PointCopy {
   std::optional<capture::MemoryKind> source_kind;
   std::optional<capture::MemoryKind> target_kind;
   uint64_t bytes = 0;
-  bool is_known = false;  // its record was found
-  int64_t end_ns = 0;     // of the record, if it was
+  bool is_known = false;          // its record was found
+  std::optional<int64_t> end_ns;  // of the GPU's work, if its record says so
   // Of the call that made it; a call that returns later than its copy ended was blocked by it.
   int64_t call_start_ns = 0;
   int64_t call_end_ns = 0;

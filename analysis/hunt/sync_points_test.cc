@@ -97,6 +97,7 @@ HuntReport CopyThenSync(const CopySpec& copy, uint32_t sync_stream,
 
 constexpr auto kNothing = [](RecordedProgram&) {};
 const CopySpec kPageable{.bytes = 64};
+const CopySpec kPageableByCall{.bytes = 64, .has_gpu_times = false};
 const CopySpec kPinned{.target_kind = MemoryKind::kPinned};
 
 TEST(SyncPointsTest, WaitTakesInThePageableCopyBeforeIt) {
@@ -259,7 +260,7 @@ TEST(SyncPointsTest, LightModeTakesInCopiesOfTheSamePythonInstruction) {
     const uint32_t sync_stack = sync_line == 10 ? copy_stack : program.PythonStack({{"train.py", 11}, {"main.py", 1}});
     const uint64_t id = program.Call(
         {.api = "cudaMemcpyAsync", .start_ns = 100, .end_ns = 200, .stream_id = 7, .stack_id = copy_stack});
-    program.Copy({.correlation_id = id, .start_ns = 150, .end_ns = 180}, kPageable);
+    program.Copy({.correlation_id = id, .start_ns = 150, .end_ns = 180}, kPageableByCall);
     program.Call(
         {.api = "cudaStreamSynchronize", .start_ns = 400, .end_ns = 600, .stream_id = 7, .stack_id = sync_stack});
     EXPECT_EQ(CountOf(HuntIn(program), SiteKind::kPageableCopy), sync_line == 10 ? 0 : 1);
@@ -276,7 +277,7 @@ TEST(SyncPointsTest, LightModeUsesTheNativeCallerWithoutPython) {
         {"cudaStreamSynchronize", is_same_caller ? "at::native::copy_" : "at::native::item", "main"});
     const uint64_t id = program.Call(
         {.api = "cudaMemcpyAsync", .start_ns = 100, .end_ns = 200, .stream_id = 7, .stack_id = copy_stack});
-    program.Copy({.correlation_id = id, .start_ns = 150, .end_ns = 180}, kPageable);
+    program.Copy({.correlation_id = id, .start_ns = 150, .end_ns = 180}, kPageableByCall);
     program.Call(
         {.api = "cudaStreamSynchronize", .start_ns = 400, .end_ns = 600, .stream_id = 7, .stack_id = sync_stack});
     EXPECT_EQ(CountOf(HuntIn(program), SiteKind::kPageableCopy), is_same_caller ? 0 : 1);

@@ -94,11 +94,12 @@ absl::Status ModelBuilder::AddBatch(const Batch& batch) {
   // Untouched room costs no memory; doubling would.
   model_.works.reserve(options_.max_work_count + 1);
   for (size_t i = 0; i < batch.size; ++i) {
-    if (model_.cut_ns && batch.start_ns[i] >= *model_.cut_ns) continue;
+    const std::optional<int64_t> end_ns = batch.end_ns[i];
+    if (!end_ns || (model_.cut_ns && batch.start_ns[i] >= *model_.cut_ns)) continue;
     ReplayWork work;
     const uint32_t process_id = batch.process_id[i];
     work.start_ns = batch.start_ns[i];
-    work.duration_ns = static_cast<uint64_t>(std::max<int64_t>(batch.end_ns[i] - batch.start_ns[i], 0));
+    work.duration_ns = static_cast<uint64_t>(std::max<int64_t>(*end_ns - batch.start_ns[i], 0));
     work.stream = StreamIndex(process_id, batch.context_id[i].value_or(0), batch.stream_id[i]);
     if (batch.launch_start_ns[i] && batch.launch_thread_id[i]) {
       work.host_ns = *batch.launch_start_ns[i];

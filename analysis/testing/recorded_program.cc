@@ -84,6 +84,7 @@ void RecordedProgram::Copy(const WorkSpec& work, const CopySpec& copy) {
   row.source_kind = copy.source_kind;
   row.target_kind = copy.target_kind;
   row.bytes = copy.bytes;
+  if (!copy.has_gpu_times) row.end_ns.reset();
   capture_.Add(row);
 }
 

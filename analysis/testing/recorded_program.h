@@ -45,6 +45,7 @@ struct CopySpec {
   std::optional<capture::MemoryKind> source_kind = capture::MemoryKind::kDevice;
   std::optional<capture::MemoryKind> target_kind = capture::MemoryKind::kPageable;
   uint64_t bytes = 4;
+  bool has_gpu_times = true;  // false: as light mode records copies
 };
 
 // A range of an operator or an autograd node, as `hunt --operators` records it.

@@ -321,6 +321,13 @@ TEST_F(ExportTest, ACallInsideAnotherBeginsNoFlow) {
   EXPECT_EQ(NumbersBehind(json, R"("ph":"f","name":"ac2g","pid":)").size(), 1u);
 }
 
+TEST_F(ExportTest, ACopyWithoutTimesOfTheGpuHasNoSlice) {
+  Call("cudaMemcpyAsync", ApiClass::kCopyAsync, 1000, 2000, 50);
+  capture_.Add(CopyRow{.start_ns = 1000, .device_id = 1, .stream_id = 7, .bytes = 8, .correlation_id = 50});
+  Write({});
+  EXPECT_EQ(summary_.slice_count, 1) << "its call's";
+}
+
 TEST_F(ExportTest, CsvIsOneLineASlice) {
   AddStep(1000, 50);
   const std::string csv = Write({.format = ExportFormat::kCsv});

@@ -140,8 +140,10 @@ absl::Status Timeline::On(const HostCallBatch& batch) {
 template <typename Batch>
 absl::Status Timeline::AddGpuWork(const Batch& batch, size_t i, Content content, Slice slice,
                                   std::vector<Argument>& arguments) {
+  const std::optional<int64_t> end_ns = batch.end_ns[i];
+  if (!end_ns) return absl::OkStatus();  // when the GPU did it is not known
   slice.start_ns = batch.start_ns[i];
-  slice.end_ns = batch.end_ns[i];
+  slice.end_ns = *end_ns;
   arguments.push_back({"device", int64_t{batch.device_id[i]}});
   arguments.push_back({"stream", int64_t{batch.stream_id[i]}});
   if (batch.correlation_id[i]) {
@@ -187,7 +189,7 @@ absl::Status Timeline::On(const KernelBatch& batch) {
 absl::Status Timeline::On(const CopyBatch& batch) {
   std::vector<Argument> arguments;
   for (size_t i = 0; i < batch.size; ++i) {
-    if (!IsWanted(batch.start_ns[i], batch.end_ns[i])) continue;
+    if (!IsWanted(batch.start_ns[i], batch.end_ns[i].value_or(batch.start_ns[i]))) continue;
     arguments.assign({{"bytes", static_cast<int64_t>(batch.bytes[i])}});
     const std::string name = CopyName(batch.direction[i], batch.source_kind[i], batch.target_kind[i]);
     SH_RETURN_IF_ERROR(AddGpuWork(batch, i, Content::kCopies, {.name = name, .category = "gpu_memcpy"}, arguments));

@@ -314,7 +314,7 @@ struct CopyRecord {
   uint8_t is_async;
   uint32_t peer_device_id;  // kNone32: none
   uint32_t graph_id;
-  uint32_t reserved;
+  uint32_t has_call_times;  // 1: start and end are the call's, the GPU's were not recorded (light)
   uint64_t graph_node_id;
 };
 

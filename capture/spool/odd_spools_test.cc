@@ -22,6 +22,8 @@ constexpr uint32_t kLaunchCbid = 211;
 constexpr uint32_t kSyncCbid = 131;
 constexpr uint32_t kEventCbid = 135;
 constexpr uint32_t kDriverLaunchCbid = 307;
+constexpr uint32_t kCopyCbid = 41;
+constexpr uint32_t kGraphLaunchCbid = 311;
 
 // A layout of our own: every field 8 bytes apart behind the kind.
 ActivityLayout MakeLayout() {
@@ -66,6 +68,7 @@ struct Rows : CaptureVisitor {
   std::vector<Type##Row> member;
   SH_KEEP(Kernel, kernels)
   SH_KEEP(HostCall, calls)
+  SH_KEEP(Copy, copies)
   SH_KEEP(CudaEvent, events)
   SH_KEEP(KernelShape, shapes)
   SH_KEEP(Loss, losses)
@@ -254,6 +257,42 @@ TEST_F(OddSpoolTest, ARuntimeCallAndItsDriverCallAreOneLaunch) {
   EXPECT_FALSE(rows.calls[0].is_nested);
   EXPECT_TRUE(rows.calls[1].is_nested);
   EXPECT_EQ(rows.threads[0].last_delivered_ns, std::nullopt) << "nothing is unknown after a clean exit";
+}
+
+// As light mode writes copies: from their calls.
+TEST_F(OddSpoolTest, CopiesMayHaveNoTimesOfTheGpu) {
+  NameApi(0, kCopyCbid, "cudaMemcpyAsync_v3020");
+  Write(Call(kCopyCbid, 1, 100, 130));
+  CopyRecord copy{};
+  copy.start_ns = kOpenNs + 100;
+  copy.end_ns = kOpenNs + 130;
+  copy.has_call_times = 1;
+  copy.correlation_id = 1;
+  copy.bytes = 64;
+  ASSERT_TRUE(writer_.Append(copy, copy.end_ns));
+  Write(Call(kSyncCbid, 2, 140, 150));
+  writer_.Close();
+  const Rows rows = Read();
+  ASSERT_EQ(rows.copies.size(), 1u);
+  EXPECT_EQ(rows.copies[0].start_ns, 100);
+  EXPECT_EQ(rows.copies[0].end_ns, std::nullopt);
+  EXPECT_EQ(rows.copies[0].launch_end_ns, 130);
+  EXPECT_EQ(rows.processes[0].gpu_clock_error_ns, std::nullopt) << "no time of the GPU is known";
+}
+
+TEST_F(OddSpoolTest, LightModeSaysWhatGraphsHide) {
+  NameApi(0, kGraphLaunchCbid, "cudaGraphLaunch_v10000");
+  Write(Call(kGraphLaunchCbid, 1, 100, 130));
+  Write(Call(kGraphLaunchCbid, 2, 140, 150));
+  for (const Mode mode : {Mode::kLight, Mode::kDefault}) {
+    writer_.header().mode = mode;
+    auto reader = OpenSpools({writer_.path()});
+    ASSERT_TRUE(reader.ok()) << reader.status();
+    const std::vector<std::string>& notes = (*reader)->info().notes;
+    ASSERT_EQ(notes.size(), mode == Mode::kLight ? 1u : 0u);
+    if (mode == Mode::kDefault) continue;
+    EXPECT_NE(notes[0].find("the 2 launches of CUDA graphs"), std::string::npos) << notes[0];
+  }
 }
 
 TEST_F(OddSpoolTest, CountsLaunchesAndWorkWithoutTheirOtherHalf) {

@@ -232,6 +232,7 @@ void ProcessSpool::IndexCall(const HostCallRecord& call) {
   int64_t& last_ns = last_of_thread_[call.thread_index];
   last_ns = std::max(last_ns, call.end_ns);
   const ApiClass api_class = ClassOf(call);
+  graph_launch_count_ += api_class == ApiClass::kGraphLaunch && call.depth == 0;
   constexpr uint32_t kThreadLimit = 1u << 30;
   if (call.correlation_id == 0 || call.thread_index == 0 || call.thread_index >= kThreadLimit) return;
   if (!HasWork(api_class)) return;
@@ -279,7 +280,9 @@ absl::Status ProcessSpool::CheckWork() {
       }
       if (!span.has_value()) continue;
       if (record->type == RecordType::kKernel) work_.Take(*RecordAs<KernelRecord>(record));
-      if (record->type == RecordType::kCopy) work_.Take(*RecordAs<CopyRecord>(record));
+      if (const auto* copy = RecordAs<CopyRecord>(record); record->type == RecordType::kCopy && !copy->has_call_times) {
+        work_.Take(*copy);
+      }
       if (record->type == RecordType::kMemset) work_.Take(*RecordAs<MemsetRecord>(record));
     }
   }

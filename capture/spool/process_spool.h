@@ -72,6 +72,8 @@ class ProcessSpool {
   // Kernels whose shape the dictionary lacks.
   int64_t unknown_shape_count() const { return unknown_shape_count_; }
 
+  int64_t graph_launch_count() const { return graph_launch_count_; }
+
   // When an event was recorded: its own time or the start of its call; null if neither is known.
   std::optional<int64_t> EventTime(const CudaEventRecord& event) const;
   // Start and end of an event record; null if it is damaged, has no times or impossible ones. Such records were counted
@@ -113,6 +115,7 @@ class ProcessSpool {
   WorkCheck work_{launches_};
   mutable absl::flat_hash_map<uint64_t, ApiClass> classes_;
   int64_t unknown_shape_count_ = 0;
+  int64_t graph_launch_count_ = 0;
   int64_t first_ns_ = INT64_MAX;
   int64_t last_ns_ = 0;
 };

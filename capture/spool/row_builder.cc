@@ -124,6 +124,7 @@ bool RowBuilder::Build(const RecordHeader* record, CopyRow& row) {
   const auto* copy = RecordAs<CopyRecord>(record);
   if (copy == nullptr) return false;
   BuildWork(*copy, row);
+  if (copy->has_call_times != 0) row.end_ns.reset();
   row.direction = EnumOf(copy->direction, CopyDirection::kPeerToPeer);
   row.source_kind = EnumOf(copy->source_kind, MemoryKind::kManagedStatic);
   row.target_kind = EnumOf(copy->target_kind, MemoryKind::kManagedStatic);

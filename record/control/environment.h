@@ -60,7 +60,8 @@ extern "C" {
 int stallhound_window_start(const char* name);
 int stallhound_window_stop(void);
 
-// A range of the whole process, as nvtxRangeStart and nvtxRangeEnd mark it. Outside of a window it is not recorded. Returns what to end the range with, from any thread; 0: no recorder in use.
+// A range of the whole process, as nvtxRangeStart and nvtxRangeEnd mark it. Outside of a window it is not recorded.
+// Returns what to end the range with, from any thread; 0: no recorder in use.
 uint64_t stallhound_range_start(const char* name);
 void stallhound_range_end(uint64_t id);
 

@@ -46,6 +46,7 @@ ApiEntry MakeApiEntry(const char* name) noexcept {
   ApiEntry entry;
   entry.name = name;
   entry.parameters = FindCallParameters(text);
+  entry.copy = FindCopyCall(text);
   entry.api_class = capture::ClassifyApi(text);
   entry.role = RoleOf(text);
   entry.is_per_thread_stream =

@@ -8,6 +8,7 @@
 
 #include "capture/api/api_class.h"
 #include "record/cupti/call_parameters.h"
+#include "record/cupti/copy_call.h"
 #include "record/cupti/cupti_api.h"
 
 namespace stallhound::record {
@@ -17,6 +18,7 @@ enum class CallRole : uint8_t { kOrdinary, kBeginCapture, kEndCapture, kProfiler
 struct ApiEntry {
   const char* name = nullptr;  // CUPTI's; null: no such id
   const CallParameters* parameters = nullptr;
+  const CopyCall* copy = nullptr;
   capture::ApiClass api_class = capture::ApiClass::kOther;
   CallRole role = CallRole::kOrdinary;
   bool is_per_thread_stream = false;

@@ -13,6 +13,10 @@ const char* ResolveCupti(void* library, CuptiApi& api) noexcept {
   if (api.member == nullptr) return symbol;
   SH_CUPTI_REQUIRED(SH_CUPTI_CHECK)
 #undef SH_CUPTI_CHECK
+  if (void* driver = dlopen("libcuda.so.1", RTLD_NOW | RTLD_NOLOAD)) {
+    api.get_pointer_attributes =
+        reinterpret_cast<decltype(&cuPointerGetAttributes)>(dlsym(driver, "cuPointerGetAttributes"));
+  }
   return nullptr;
 }
 

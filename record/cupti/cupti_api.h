@@ -3,6 +3,7 @@
 // The functions of libcupti that the recorder uses, as pointers: found by dlsym in the copy that the process uses, or
 // given by a fake in tests. Nothing here links CUPTI.
 
+#include <cuda.h>
 #include <cupti.h>
 
 namespace stallhound::record {
@@ -31,7 +32,8 @@ using GraphExecIdFunction = CUptiResult (*)(CUgraphExec, uint32_t*);
   F(activity_enable, "cuptiActivityEnable", decltype(&cuptiActivityEnable))                                          \
   F(activity_disable, "cuptiActivityDisable", decltype(&cuptiActivityDisable))                                       \
   F(flush_all, "cuptiActivityFlushAll", decltype(&cuptiActivityFlushAll))                                            \
-  F(get_next_record, "cuptiActivityGetNextRecord", decltype(&cuptiActivityGetNextRecord))
+  F(get_next_record, "cuptiActivityGetNextRecord", decltype(&cuptiActivityGetNextRecord))                            \
+  F(get_device_id, "cuptiGetDeviceId", decltype(&cuptiGetDeviceId))
 
 #define SH_CUPTI_OPTIONAL(F)                                                                        \
   F(subscribe_v2, "cuptiSubscribe_v2", SubscribeV2Function)                                         \
@@ -51,6 +53,8 @@ struct CuptiApi {
   SH_CUPTI_REQUIRED(SH_CUPTI_MEMBER)
   SH_CUPTI_OPTIONAL(SH_CUPTI_MEMBER)
 #undef SH_CUPTI_MEMBER
+  // Of the driver that has loaded us; null if it cannot be found.
+  decltype(&cuPointerGetAttributes) get_pointer_attributes = nullptr;
 };
 
 // Fills `api` from a library that dlopen returned. The name of the first required function that is missing, or null.

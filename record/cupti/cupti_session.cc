@@ -8,6 +8,7 @@
 namespace stallhound::record {
 namespace {
 
+using capture::ApiClass;
 using capture::LossCounter;
 using capture::spool::FileHeader;
 using capture::spool::GpuState;
@@ -21,14 +22,20 @@ constexpr uint64_t kSilentCalls = 2;
 constexpr int64_t kSilentNs = kSecondNs * 8 / 10;
 constexpr CUptiResult kMultipleSubscribers = static_cast<CUptiResult>(39);
 
-// In every mode: what makes sync points and copies. Kernels and what surrounds them: not in light.
+// In every mode: these make nothing slower.
 constexpr CUpti_ActivityKind kKinds[] = {
-    CUPTI_ACTIVITY_KIND_CONTEXT, CUPTI_ACTIVITY_KIND_STREAM,   CUPTI_ACTIVITY_KIND_MEMCPY,
-    CUPTI_ACTIVITY_KIND_MEMCPY2, CUPTI_ACTIVITY_KIND_OVERHEAD,
+    CUPTI_ACTIVITY_KIND_CONTEXT,
+    CUPTI_ACTIVITY_KIND_STREAM,
+    CUPTI_ACTIVITY_KIND_OVERHEAD,
 };
+// Not in light: records of any GPU work, of copies alone too, make every launch slower from then on, and a copy by 2 us
+// more (H200, CUPTI 13.0, best of 8 processes each: launch 3.23 us bare, 3.21 with kKinds and callbacks, 3.54 with
+// MEMCPY, 3.68 with MEMCPY2, 3.84 with CONCURRENT_KERNEL; medians 4.14, 3.97, 4.88, 4.63, 5.32; 2026-11-30).
 constexpr CUpti_ActivityKind kDefaultKinds[] = {
     CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL,
     CUPTI_ACTIVITY_KIND_MEMSET,
+    CUPTI_ACTIVITY_KIND_MEMCPY,
+    CUPTI_ACTIVITY_KIND_MEMCPY2,
 };
 // Records of syncs make every launch 0.9 us slower, even after they were switched off (H200, CUPTI 13.0, best of 8
 // processes each: 5.91 us with callbacks alone, 7.19 us; 2026-11-30). Callbacks tell of syncs and events anyway.
@@ -155,7 +162,9 @@ void CuptiSession::EnableCallbacks() noexcept {
   for (ApiTable::Layer layer : {ApiTable::kRuntime, ApiTable::kDriver}) {
     for (uint32_t cbid = 1; cbid < table_.count(layer); ++cbid) {
       const ApiEntry& entry = table_.Get(layer, cbid);
-      if (!entry.has_callback && entry.role == CallRole::kOrdinary) continue;
+      // Light counts launches of graphs, whose copies no call tells of.
+      const bool is_graph_launch = is_light && entry.api_class == ApiClass::kGraphLaunch;
+      if (!entry.has_callback && !is_graph_launch && entry.role == CallRole::kOrdinary) continue;
       if (is_light && IsEventCall(entry.api_class)) continue;
       // CUPTI has names for calls that it no longer knows otherwise.
       if (api_.enable_callback(1, subscriber_, kDomains[layer], cbid) != CUPTI_SUCCESS) continue;

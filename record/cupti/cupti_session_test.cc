@@ -84,6 +84,16 @@ class SessionTest : public testing::Test {
     fake_->Exit(kRuntimeDomain, kSyncCall, &params, 0, correlation);
   }
 
+  // An asynchronous copy of pageable memory to the device, as the runtime makes it.
+  void Copy(uint64_t bytes, uint32_t correlation, int result = 0) {
+    const auto stream = reinterpret_cast<cudaStream_t>(42);
+    cudaMemcpyAsync_v3020_params params{nullptr, nullptr, bytes, cudaMemcpyHostToDevice, stream};
+    cuMemcpyHtoDAsync_v2_params inner{0, nullptr, bytes, stream};
+    fake_->Enter(kRuntimeDomain, CUPTI_RUNTIME_TRACE_CBID_cudaMemcpyAsync_v3020, &params, correlation);
+    fake_->Call(kDriverDomain, CUPTI_DRIVER_TRACE_CBID_cuMemcpyHtoDAsync_v2, &inner, result, correlation);
+    fake_->Exit(kRuntimeDomain, CUPTI_RUNTIME_TRACE_CBID_cudaMemcpyAsync_v3020, &params, result, correlation);
+  }
+
   std::string folder_;
   WriterOptions options_;
   AllocateFunction allocate_ = nullptr;
@@ -226,13 +236,16 @@ TEST_F(SessionTest, OldCuptiHasHostCallsOnly) {
 
 TEST_F(SessionTest, ModesEnableWhatTheyPromise) {
   Start(130001, Mode::kLight);
-  EXPECT_TRUE(fake_->IsEnabled(CUPTI_ACTIVITY_KIND_MEMCPY));
-  EXPECT_FALSE(fake_->IsEnabled(CUPTI_ACTIVITY_KIND_SYNCHRONIZATION)) << "it makes launches slower";
+  for (const CUpti_ActivityKind kind :
+       {CUPTI_ACTIVITY_KIND_MEMCPY, CUPTI_ACTIVITY_KIND_MEMCPY2, CUPTI_ACTIVITY_KIND_MEMSET,
+        CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL, CUPTI_ACTIVITY_KIND_SYNCHRONIZATION}) {
+    EXPECT_FALSE(fake_->IsEnabled(kind)) << kind << " makes launches slower";
+  }
   EXPECT_TRUE(fake_->IsEnabled(CUPTI_ACTIVITY_KIND_OVERHEAD));
-  EXPECT_FALSE(fake_->IsEnabled(CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL));
   EXPECT_FALSE(fake_->IsCallEnabled(kRuntimeDomain, kLaunchCall));
   EXPECT_FALSE(fake_->IsEnabled(kRuntimeDomain, kLaunchCall));
   EXPECT_TRUE(fake_->IsEnabled(kRuntimeDomain, kSyncCall));
+  EXPECT_TRUE(fake_->IsEnabled(kRuntimeDomain, CUPTI_RUNTIME_TRACE_CBID_cudaGraphLaunch_v10000));
   session_.reset();
 
   Start(130001, Mode::kDefault);
@@ -490,20 +503,74 @@ TEST_F(SessionTest, SyncsThatDoNotBlockAreNoSignOfATakeover) {
   EXPECT_TRUE(session_->is_active());
 }
 
-TEST_F(SessionTest, InLightModeCopiesAloneTellOfATakeover) {
+// Light asks for no records of GPU work, so that it misses none.
+TEST_F(SessionTest, InLightModeBuffersTellNothing) {
   Start(130001, Mode::kLight);
   g_now_ns = 1'000'000'000;
-  const auto step = [&](uint64_t bytes, uint32_t i) {
+  for (uint32_t i = 1; i <= 60; ++i) {
     g_now_ns += 100'000'000;
     BlockingSync(2 * i);
-    cudaMemcpyAsync_v3020_params params{nullptr, nullptr, bytes, cudaMemcpyHostToDevice, nullptr};
-    fake_->Call(kRuntimeDomain, CUPTI_RUNTIME_TRACE_CBID_cudaMemcpyAsync_v3020, &params, 0, 2 * i + 1);
+    Copy(8, 2 * i + 1);
     session_->Tick();
-  };
-  for (uint32_t i = 1; i <= 30; ++i) step(0, i);
-  EXPECT_TRUE(session_->is_active()) << "kernels are not recorded, and nothing was copied";
-  for (uint32_t i = 31; i <= 60; ++i) step(8, i);
-  EXPECT_EQ(Loss(LossCounter::kGpuSideLost), 1u);
+  }
+  EXPECT_TRUE(session_->is_active());
+  EXPECT_EQ(Loss(LossCounter::kGpuSideLost), 0u);
+}
+
+TEST_F(SessionTest, InLightModeCallsTellOfCopies) {
+  Start(130001, Mode::kLight);
+  Copy(64, 9);
+  cudaStreamSynchronize_v3020_params none{};
+  fake_->Call(kRuntimeDomain, CUPTI_RUNTIME_TRACE_CBID_cudaStreamBeginCapture_v10000, &none, 0, 10);
+  Copy(64, 11);
+  fake_->Call(kRuntimeDomain, CUPTI_RUNTIME_TRACE_CBID_cudaStreamEndCapture_v10000, &none, 0, 12);
+  Copy(64, 13, 719);
+  Copy(0, 14);
+  const SpoolRecords records = Finish();
+  const auto copies = records.Of<CopyRecord>(RecordType::kCopy);
+  ASSERT_EQ(copies.size(), 1u) << "neither one that a graph captures, nor one that failed or is empty";
+  const CopyRecord& copy = *copies[0];
+  EXPECT_EQ(copy.correlation_id, 9u);
+  EXPECT_EQ(copy.has_call_times, 1u);
+  EXPECT_LE(copy.start_ns, copy.end_ns);
+  EXPECT_EQ(copy.bytes, 64u);
+  EXPECT_EQ(copy.direction, static_cast<uint8_t>(capture::CopyDirection::kHostToDevice));
+  EXPECT_EQ(copy.source_kind, static_cast<uint8_t>(capture::MemoryKind::kPageable));
+  EXPECT_EQ(copy.target_kind, static_cast<uint8_t>(capture::MemoryKind::kDevice));
+  EXPECT_EQ(copy.is_async, 1);
+  EXPECT_EQ(copy.device_id, 3u);
+  EXPECT_EQ(copy.context_id, 1u);
+  EXPECT_EQ(copy.stream_id, 42u);
+}
+
+TEST_F(SessionTest, InLightModeACopyWithoutAKnownDriverCallIsUnknown) {
+  Start(130001, Mode::kLight);
+  static FakeCupti* fake;
+  fake = fake_.get();
+  cudaMemcpy_v3020_params params{nullptr, nullptr, 8, cudaMemcpyDefault};
+  fake_->Call(kRuntimeDomain, CUPTI_RUNTIME_TRACE_CBID_cudaMemcpy_v3020, &params, 0, 9);
+  fake_->Call(kRuntimeDomain, CUPTI_RUNTIME_TRACE_CBID_cudaMemcpy_v3020, &params, 0, 10, [] {
+    cuMemcpyBatchAsync_v2_params inner{};
+    fake->Call(kDriverDomain, CUPTI_DRIVER_TRACE_CBID_cuMemcpyBatchAsync_v2, &inner, 0, 10);
+  });
+  const SpoolRecords records = Finish();
+  const auto copies = records.Of<CopyRecord>(RecordType::kCopy);
+  ASSERT_EQ(copies.size(), 2u);
+  for (const CopyRecord* copy : copies) {
+    EXPECT_EQ(copy->bytes, 8u);
+    EXPECT_EQ(copy->direction, static_cast<uint8_t>(capture::CopyDirection::kUnknown));
+    EXPECT_EQ(copy->source_kind, static_cast<uint8_t>(capture::MemoryKind::kUnknown));
+    EXPECT_EQ(copy->stream_id, 7u) << "the default stream";
+  }
+}
+
+TEST_F(SessionTest, OutsideOfLightCopiesAreCuptis) {
+  for (const Mode mode : {Mode::kDefault, Mode::kFull}) {
+    Start(130001, mode);
+    Copy(64, 9);
+    EXPECT_TRUE(Finish().Of<CopyRecord>(RecordType::kCopy).empty());
+    session_.reset();
+  }
 }
 
 TEST_F(SessionTest, EventCallsAreRecordedWithTheirHandles) {

@@ -40,9 +40,9 @@ const std::map<uint32_t, const char*> kRuntimeNames = {
     SH_RUNTIME(cudaProfilerStop_v4000),
 };
 const std::map<uint32_t, const char*> kDriverNames = {
-    SH_DRIVER(cuLaunchKernel),       SH_DRIVER(cuStreamSynchronize), SH_DRIVER(cuCtxSynchronize),
-    SH_DRIVER(cuMemcpyDtoH_v2),      SH_DRIVER(cuModuleLoadData),    SH_DRIVER(cuMemAlloc_v2),
-    SH_DRIVER(cuMemcpyHtoDAsync_v2),
+    SH_DRIVER(cuLaunchKernel),       SH_DRIVER(cuStreamSynchronize),   SH_DRIVER(cuCtxSynchronize),
+    SH_DRIVER(cuMemcpyDtoH_v2),      SH_DRIVER(cuModuleLoadData),      SH_DRIVER(cuMemAlloc_v2),
+    SH_DRIVER(cuMemcpyHtoDAsync_v2), SH_DRIVER(cuMemcpyBatchAsync_v2),
 };
 
 }  // namespace
@@ -166,6 +166,15 @@ struct FakeCupti::Functions {
     *id = stream == nullptr ? (is_per_thread != 0 ? 8 : 7) : static_cast<uint32_t>(reinterpret_cast<uintptr_t>(stream));
     return CUPTI_SUCCESS;
   }
+  static CUptiResult GetDeviceId(CUcontext, uint32_t* device_id) {
+    *device_id = 3;
+    return CUPTI_SUCCESS;
+  }
+  // All memory is pageable.
+  static CUresult GetPointerAttributes(unsigned count, CUpointer_attribute*, void** values, CUdeviceptr) {
+    for (unsigned i = 0; i < count; ++i) *static_cast<unsigned*>(values[i]) = 0;
+    return CUDA_SUCCESS;
+  }
   static CUptiResult GetGraphExecId(CUgraphExec, uint32_t* id) {
     *id = 77;
     return CUPTI_SUCCESS;
@@ -199,6 +208,8 @@ FakeCupti::FakeCupti(uint32_t version) : version_(version), layout_(LayoutFor(ve
   api_.set_thread_id_type = Functions::SetThreadIdType;
   api_.get_stream_id = Functions::GetStreamId;
   api_.get_graph_exec_id = Functions::GetGraphExecId;
+  api_.get_device_id = Functions::GetDeviceId;
+  api_.get_pointer_attributes = Functions::GetPointerAttributes;
   api_.enable_launch_attributes = Functions::EnableLaunchAttributes;
   if (version >= 24) {
     api_.enable_runtime_api = Functions::EnableRuntimeApi;

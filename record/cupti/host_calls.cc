@@ -26,6 +26,8 @@ int32_t ReturnValue(const CUpti_CallbackData& data) {
   return data.functionReturnValue == nullptr ? 0 : *static_cast<const int32_t*>(data.functionReturnValue);
 }
 
+bool IsCopy(ApiClass api_class) { return api_class == ApiClass::kCopyAsync || api_class == ApiClass::kCopyBlocking; }
+
 bool IsSync(ApiClass api_class) {
   return api_class == ApiClass::kDeviceSync || api_class == ApiClass::kStreamSync || api_class == ApiClass::kEventSync;
 }
@@ -37,6 +39,7 @@ struct HostCalls::PendingCall {
   uint32_t key;  // layer and id
   uint32_t correlation_id;
   uint32_t stack_id;
+  bool has_copy;  // a call inside it wrote the copy
 };
 
 struct HostCalls::ThreadCalls {
@@ -69,10 +72,10 @@ void ApiNames::Note(ApiTable::Layer layer, uint32_t cbid, const char* name) noex
   writer_.AddDictionary(record);
 }
 
-void HostCalls::Configure(const CuptiApi& api, bool counts_launches, bool records_kernels) noexcept {
+void HostCalls::Configure(const CuptiApi& api, bool counts_launches, bool has_work_records) noexcept {
   api_ = api;
   counts_launches_ = counts_launches;
-  records_kernels_ = records_kernels;
+  has_work_records_ = has_work_records;
 }
 
 void HostCalls::SetRecording(bool recording) noexcept {
@@ -130,7 +133,7 @@ void HostCalls::Enter(const ApiEntry& entry, uint32_t key, const CUpti_CallbackD
   ThreadCalls* calls = Calls();
   if (calls == nullptr || calls->depth == kMaxDepth) return;
   PendingCall& pending = calls->pending[calls->depth];
-  pending = {now_ns, key, data.correlationId, 0};
+  pending = {now_ns, key, data.correlationId, 0, false};
   // Taken at entry, where it costs nothing if the call waits for the GPU anyway. A nested call has its caller's stack.
   if (calls->depth > 0) pending.stack_id = calls->pending[calls->depth - 1].stack_id;
   if (entry.has_stack && pending.stack_id == 0) pending.stack_id = TakeStack();
@@ -171,6 +174,38 @@ void HostCalls::Exit(const ApiEntry& entry, uint32_t key, const CUpti_CallbackDa
   names_.Note(static_cast<ApiTable::Layer>(record.layer), record.cbid, entry.name);
   Count(entry, record);
   writer_.Append(record, now_ns);
+  if (!has_work_records_ && IsCopy(entry.api_class)) WriteCopy(entry, record, data, *calls);
+}
+
+// The driver's call says what is copied from where. A call of the runtime that was made without one, or a driver call
+// that says nothing (a batch), is a copy of which only that is known.
+void HostCalls::WriteCopy(const ApiEntry& entry, const HostCallRecord& call, const CUpti_CallbackData& data,
+                          ThreadCalls& calls) noexcept {
+  const bool is_known = entry.copy != nullptr && data.functionParams != nullptr;
+  const bool is_written = !is_known && (call.depth > 0 || calls.pending[call.depth].has_copy);
+  if (is_written || call.return_value != 0 || capture_times_.Contains(call.start_ns)) return;
+  CopyFacts facts;
+  facts.bytes = kNone64;
+  if (is_known) facts = ReadCopy(*entry.copy, data.functionParams, api_.get_pointer_attributes);
+  if (facts.bytes == kNone64) facts.bytes = call.bytes == kNone64 ? 0 : call.bytes;
+  if (is_known && call.depth > 0) calls.pending[call.depth - 1].has_copy = true;
+  if (is_known && facts.bytes == 0) return;
+
+  capture::spool::CopyRecord copy{};
+  copy.start_ns = call.start_ns;
+  copy.end_ns = call.end_ns;
+  copy.has_call_times = 1;
+  copy.correlation_id = call.correlation_id;
+  if (data.context != nullptr) api_.get_device_id(data.context, &copy.device_id);
+  copy.context_id = call.context_id;
+  copy.stream_id = call.stream_id != kNone32 ? call.stream_id : StreamId(entry, data, nullptr);
+  copy.bytes = facts.bytes;
+  copy.direction = static_cast<uint8_t>(facts.direction);
+  copy.source_kind = static_cast<uint8_t>(facts.source_kind);
+  copy.target_kind = static_cast<uint8_t>(facts.target_kind);
+  copy.is_async = entry.api_class == ApiClass::kCopyAsync;
+  copy.peer_device_id = kNone32;
+  writer_.Append(copy, call.end_ns);
 }
 
 bool HostCalls::IsWorthWriting(ThreadCalls& calls, const ApiEntry& entry, HostCallRecord& record,
@@ -196,10 +231,10 @@ bool HostCalls::IsWorthWriting(ThreadCalls& calls, const ApiEntry& entry, HostCa
 }
 
 bool HostCalls::LeavesRecords(const ApiEntry& entry, const HostCallRecord& record) noexcept {
-  if (IsSync(entry.api_class)) return records_kernels_ && record.end_ns - record.start_ns >= kSurelyBlockedNs;
-  const bool is_copy = entry.api_class == ApiClass::kCopyAsync || entry.api_class == ApiClass::kCopyBlocking;
+  if (!has_work_records_) return false;
+  if (IsSync(entry.api_class)) return record.end_ns - record.start_ns >= kSurelyBlockedNs;
   const bool has_bytes = record.bytes != kNone64 && record.bytes > 0;
-  return is_copy && has_bytes && !capture_times_.Contains(record.start_ns);
+  return IsCopy(entry.api_class) && has_bytes && !capture_times_.Contains(record.start_ns);
 }
 
 void HostCalls::Count(const ApiEntry& entry, const HostCallRecord& record) noexcept {

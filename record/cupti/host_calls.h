@@ -1,8 +1,8 @@
 #pragma once
 
 // Records CUDA calls from their API callbacks: when they were entered and left, what they returned, their parameters
-// and the stack of the caller. One instance, called on the program's threads. No lock but the spool's, no allocation,
-// no CUDA call; CUPTI is only asked for the id of a stream.
+// and the stack of the caller. One instance, called on the program's threads. No lock but the spool's, no allocation;
+// CUPTI is only asked for ids, and in light mode the driver for what memory a copied pointer is of.
 
 #include <atomic>
 #include <cstdint>
@@ -40,8 +40,9 @@ class HostCalls {
       : writer_(writer), table_(table), hooks_(hooks), names_(writer) {}
 
   // Before the first callback. `counts_launches`: launches come here, because this CUPTI has no activity record for
-  // selected calls. `records_kernels`: so that a sync that blocked leaves traces.
-  void Configure(const CuptiApi& api, bool counts_launches, bool records_kernels) noexcept;
+  // selected calls. `has_work_records`: CUPTI makes records of GPU work, so that a sync that blocked leaves traces; if
+  // not, the calls themselves write the copies, without the GPU's times.
+  void Configure(const CuptiApi& api, bool counts_launches, bool has_work_records) noexcept;
 
   void SetRecording(bool recording) noexcept;
 
@@ -64,6 +65,8 @@ class HostCalls {
   void Exit(const ApiEntry& entry, uint32_t key, const CUpti_CallbackData& data, int64_t now_ns) noexcept;
   bool IsWorthWriting(ThreadCalls& calls, const ApiEntry& entry, capture::spool::HostCallRecord& record,
                       uint64_t handle) noexcept;
+  void WriteCopy(const ApiEntry& entry, const capture::spool::HostCallRecord& call, const CUpti_CallbackData& data,
+                 ThreadCalls& calls) noexcept;
   void Count(const ApiEntry& entry, const capture::spool::HostCallRecord& record) noexcept;
   bool LeavesRecords(const ApiEntry& entry, const capture::spool::HostCallRecord& record) noexcept;
   uint32_t StreamId(const ApiEntry& entry, const CUpti_CallbackData& data, const void* stream) noexcept;
@@ -76,7 +79,7 @@ class HostCalls {
   CaptureTimes capture_times_;
   CuptiApi api_;
   bool counts_launches_ = false;
-  bool records_kernels_ = false;
+  bool has_work_records_ = false;
   std::atomic<bool> recording_{false};
   // Grows when recording starts or stops: calls entered before are forgotten.
   std::atomic<uint32_t> epoch_{0};

@@ -249,8 +249,8 @@ absl::Status TraceEmitter::Give(const Batch& batch, Fix&& fix) {
     fix(row);
     if (outlier) continue;
     start_ns -= trace_.axis.origin_ns;
-    if constexpr (std::is_same_v<Batch, RangeBatch>) {
-      row.end_ns = *row.end_ns - trace_.axis.origin_ns;
+    if constexpr (requires { *row.end_ns; }) {
+      *row.end_ns -= trace_.axis.origin_ns;
     } else if constexpr (requires { row.end_ns; }) {
       row.end_ns -= trace_.axis.origin_ns;
     }
