@@ -167,7 +167,7 @@ struct ThreadRecord {  // a later record of a thread replaces its name
   RecordHeader header;
   uint32_t thread_index;
   uint32_t name;  // string; 0: unnamed
-  int64_t tid;
+  int64_t tid;    // the operating system's, which may give a dead thread's id to another
 };
 
 struct KeyValueRecord {  // fingerprint ("gpu.0.name", "driver.version") and switches ("env.CUDA_LAUNCH_BLOCKING")

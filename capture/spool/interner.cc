@@ -46,18 +46,26 @@ uint64_t HashPieces(uint32_t seed, const Piece* pieces, size_t count) noexcept {
   return hash;
 }
 
-uint32_t Interner::Find(uint64_t hash, uint32_t kind, const Piece* pieces, size_t count) const noexcept {
-  const Table* table = table_.load(std::memory_order_acquire);
-  if (table == nullptr) return 0;
+Interner::Entry* Interner::FindEntry(uint64_t hash, uint32_t kind, const Piece* pieces, size_t count) const noexcept {
+  Table* table = table_.load(std::memory_order_acquire);
+  if (table == nullptr) return nullptr;
   size_t bytes = 0;
   for (size_t i = 0; i < count; ++i) bytes += pieces[i].bytes;
   for (uint64_t slot = hash;; ++slot) {
-    const Entry& entry = table->entries[slot & (table->capacity - 1)];
-    const uint32_t id = entry.id.load(std::memory_order_acquire);
-    if (id == 0) return 0;
+    Entry& entry = table->entries[slot & (table->capacity - 1)];
+    if (entry.id.load(std::memory_order_acquire) == 0) return nullptr;
     const Key& key = entry.key;
-    if (key.hash == hash && key.kind == kind && key.bytes == bytes && Equal(key.data, pieces, count)) return id;
+    if (key.hash == hash && key.kind == kind && key.bytes == bytes && Equal(key.data, pieces, count)) return &entry;
   }
+}
+
+uint32_t Interner::Find(uint64_t hash, uint32_t kind, const Piece* pieces, size_t count) const noexcept {
+  const Entry* entry = FindEntry(hash, kind, pieces, count);
+  return entry == nullptr ? 0 : entry->id.load(std::memory_order_acquire);
+}
+
+void Interner::Replace(uint64_t hash, uint32_t kind, const Piece* pieces, size_t count, uint32_t id) noexcept {
+  if (Entry* entry = FindEntry(hash, kind, pieces, count)) entry->id.store(id, std::memory_order_release);
 }
 
 Interner::Table* Interner::NewTable(uint64_t capacity, Table* previous) noexcept {

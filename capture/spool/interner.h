@@ -31,6 +31,9 @@ class Interner {
   // False: out of memory, the key is not in the table.
   bool Insert(uint64_t hash, uint32_t kind, const void* data, uint32_t bytes, uint32_t id) noexcept;
 
+  // Gives a key that Find finds another id. One caller at a time, and none of Insert's.
+  void Replace(uint64_t hash, uint32_t kind, const Piece* pieces, size_t count, uint32_t id) noexcept;
+
   // Empties the table and returns its memory. Nobody else may be using it.
   void Clear() noexcept;
 
@@ -52,6 +55,8 @@ class Interner {
     Entry entries[1];
   };
 
+  // Null: the table has no such key.
+  Entry* FindEntry(uint64_t hash, uint32_t kind, const Piece* pieces, size_t count) const noexcept;
   static Table* NewTable(uint64_t capacity, Table* previous) noexcept;
   static void Put(Table& table, const Key& key, uint32_t id) noexcept;
 

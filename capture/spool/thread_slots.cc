@@ -10,6 +10,7 @@ namespace {
 
 // Initial-exec: the dynamic model would call malloc at a thread's first access.
 __attribute__((tls_model("initial-exec"))) thread_local ThreadSlot* t_slot = nullptr;
+__attribute__((tls_model("initial-exec"))) thread_local ThreadIdentity t_identity = {};
 
 pthread_mutex_t g_lock = PTHREAD_MUTEX_INITIALIZER;
 std::atomic<ThreadSlot*> g_slots{nullptr};
@@ -22,6 +23,8 @@ constexpr size_t kBlockBytes = 65536;
 }  // namespace
 
 ThreadSlot* ThreadSlots::Current() noexcept { return t_slot; }
+
+ThreadIdentity& ThreadSlots::Identity() noexcept { return t_identity; }
 
 ThreadSlot* ThreadSlots::All() noexcept { return g_slots.load(std::memory_order_acquire); }
 

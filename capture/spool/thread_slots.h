@@ -29,8 +29,17 @@ struct ThreadSlot {
   alignas(8) uint8_t memory[kThreadMemoryBytes];  // the recorder's, zeroed for each thread and file
 };
 
+// Which thread of which file the calling thread is. Outlives its slot: destructors of other libraries' thread-local
+// data may still record.
+struct ThreadIdentity {
+  uint64_t generation;  // 0: none
+  uint32_t thread_index;
+};
+
 class ThreadSlots {
  public:
+  // The calling thread's; zero in every new thread.
+  static ThreadIdentity& Identity() noexcept;
   // The calling thread's slot; null if it has none yet.
   static ThreadSlot* Current() noexcept;
   // Gives the calling thread a slot. Null: out of memory.

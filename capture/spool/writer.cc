@@ -31,6 +31,8 @@ void CopyText(char* target, size_t bytes, const char* text) {
 
 }  // namespace
 
+int64_t CallerTid() noexcept { return syscall(SYS_gettid); }
+
 SpoolWriter::~SpoolWriter() {
   generation_.store(0);
   ThreadSlots::Detach(this);
@@ -135,11 +137,15 @@ ThreadSlot* SpoolWriter::Register() noexcept {
   if (slot == nullptr) slot = ThreadSlots::Create();
   if (slot == nullptr || generation == 0) return nullptr;
   if (slot->writer != nullptr) slot->writer->Release(*slot);
-  char name[16] = {};
-  prctl(PR_GET_NAME, name);
-  const uint32_t thread_index = AddThread(syscall(SYS_gettid), name);
-  if (thread_index == 0) return nullptr;
-  slot->thread_index = thread_index;
+  ThreadIdentity& identity = ThreadSlots::Identity();
+  if (identity.generation != generation) {
+    char name[16] = {};
+    prctl(PR_GET_NAME, name);
+    const uint32_t thread_index = AddThread(options_.caller_tid(), name, true);
+    if (thread_index == 0) return nullptr;
+    identity = {generation, thread_index};
+  }
+  slot->thread_index = identity.thread_index;
   memset(slot->memory, 0, sizeof(slot->memory));
   slot->writer = this;
   slot->generation.store(generation, std::memory_order_release);

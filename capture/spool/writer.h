@@ -59,6 +59,9 @@ inline constexpr uint64_t kDefaultMaxBytes = uint64_t{4} << 30;
 class SpoolWriter;
 struct ThreadSlot;
 
+// The operating system's id of the calling thread.
+int64_t CallerTid() noexcept;
+
 struct WriterOptions {
   const char* directory = nullptr;  // copied
   Mode mode = Mode::kDefault;
@@ -71,6 +74,7 @@ struct WriterOptions {
   void* context = nullptr;
   AllocateFunction allocate = nullptr;  // null: posix_fallocate
   int64_t (*now_ns)() = RawNowNs;
+  int64_t (*caller_tid)() = CallerTid;
 };
 
 // One activity buffer that CUPTI returned. `body` has `bytes` valid bytes.
@@ -124,12 +128,14 @@ class SpoolWriter {
   // KeyValueRecord of two interned strings. Of a key that is written again the reader takes the last value.
   void AddKeyValue(std::string_view key, std::string_view value) noexcept;
 
-  // The calling thread's index; its ThreadRecord is written at the first call. 0: not recording.
+  // The calling thread's index; its ThreadRecord is written at the first call. Two threads never share one, though the
+  // system may give one the id that the other had. 0: not recording.
   uint32_t ThreadIndex() noexcept;
   // 512 bytes of the calling thread's own, 8-aligned, zero at its first record in this file: one user may keep its
   // state there. Null: not recording.
   void* ThreadMemory() noexcept;
-  // The index of any thread of this process, by the operating system's id; 0: not recording.
+  // The index of any thread of this process, by the operating system's id: of those that had it the last one that
+  // called ThreadIndex. 0: not recording.
   uint32_t ThreadIndexOf(int64_t tid) noexcept;
 
   void CountLoss(LossCounter counter, uint64_t count = 1) noexcept;
@@ -192,7 +198,7 @@ class SpoolWriter {
   // Under dictionary_lock_. Where the record lies in the file, or null.
   const uint8_t* PutDictionary(RecordHeader* record, size_t bytes, const void* tail, size_t tail_bytes) noexcept;
 
-  uint32_t AddThread(int64_t tid, std::string_view name) noexcept;
+  uint32_t AddThread(int64_t tid, std::string_view name, bool is_caller) noexcept;
   // The calling thread's slot with an index in the current file; null: not recording.
   ThreadSlot* Register() noexcept;
   ThreadSlot* Refill(uint32_t bytes) noexcept;

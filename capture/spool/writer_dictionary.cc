@@ -14,6 +14,8 @@ namespace {
 
 constexpr size_t kIdOffset = sizeof(RecordHeader);
 constexpr size_t kKeyOffset = kIdOffset + sizeof(uint32_t);
+// In the table's id of a thread: the thread itself has recorded.
+constexpr uint32_t kTakenThread = uint32_t{1} << 31;
 
 ChunkHeader* ChunkOf(uint8_t* body) { return reinterpret_cast<ChunkHeader*>(body) - 1; }
 
@@ -77,23 +79,33 @@ uint32_t SpoolWriter::InternRecord(RecordHeader* record, size_t bytes, const voi
   return id;
 }
 
-uint32_t SpoolWriter::AddThread(int64_t tid, std::string_view name) noexcept {
+uint32_t SpoolWriter::AddThread(int64_t tid, std::string_view name, bool is_caller) noexcept {
   const Piece key{&tid, sizeof(tid)};
   const uint32_t kind = static_cast<uint32_t>(RecordType::kThread);
   const uint64_t hash = HashPieces(kind, &key, 1);
-  if (const uint32_t known = interner_.Find(hash, kind, &key, 1); known != 0) return known;
   ThreadRecord record{};
   SetHeader(record);
   record.name = InternString(name);
   record.tid = tid;
   BoundedLock lock(dictionary_lock_);
   if (!lock.held() || generation() == 0) return 0;
-  if (const uint32_t known = interner_.Find(hash, kind, &key, 1); known != 0) return known;
-  record.thread_index = next_ids_[kind] + 1;
-  const uint8_t* place = PutDictionary(&record.header, sizeof(record), nullptr, 0);
-  if (place == nullptr) return 0;
-  next_ids_[kind] = record.thread_index;
-  interner_.Insert(hash, kind, place + offsetof(ThreadRecord, tid), sizeof(tid), record.thread_index);
+  const uint32_t known = interner_.Find(hash, kind, &key, 1);
+  // Whoever took the index before is dead: the system has given its id to the caller.
+  const bool is_recycled = is_caller && (known & kTakenThread) != 0;
+  const uint8_t* place = nullptr;
+  record.thread_index = known & ~kTakenThread;
+  if (known == 0 || is_recycled) {
+    record.thread_index = next_ids_[kind] + 1;
+    place = PutDictionary(&record.header, sizeof(record), nullptr, 0);
+    if (place == nullptr) return 0;
+    next_ids_[kind] = record.thread_index;
+  }
+  const uint32_t id = record.thread_index | (is_caller ? kTakenThread : known & kTakenThread);
+  if (known == 0) {
+    interner_.Insert(hash, kind, place + offsetof(ThreadRecord, tid), sizeof(tid), id);
+  } else {
+    interner_.Replace(hash, kind, &key, 1, id);
+  }
   return record.thread_index;
 }
 
@@ -101,7 +113,9 @@ uint32_t SpoolWriter::ThreadIndexOf(int64_t tid) noexcept {
   if (!EnsureOpen()) return 0;
   const Piece key{&tid, sizeof(tid)};
   const uint32_t kind = static_cast<uint32_t>(RecordType::kThread);
-  if (const uint32_t known = interner_.Find(HashPieces(kind, &key, 1), kind, &key, 1); known != 0) return known;
+  if (const uint32_t known = interner_.Find(HashPieces(kind, &key, 1), kind, &key, 1); known != 0) {
+    return known & ~kTakenThread;
+  }
   char path[64];
   char name[32] = {};
   snprintf(path, sizeof(path), "/proc/self/task/%lld/comm", static_cast<long long>(tid));
@@ -111,7 +125,7 @@ uint32_t SpoolWriter::ThreadIndexOf(int64_t tid) noexcept {
     close(fd);
     if (length > 0 && name[length - 1] == '\n') name[length - 1] = '\0';
   }
-  return AddThread(tid, name);
+  return AddThread(tid, name, false);
 }
 
 uint32_t SpoolWriter::InternString(std::string_view text) noexcept {

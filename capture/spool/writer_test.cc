@@ -212,6 +212,67 @@ TEST_F(WriterTest, ThreadsAreKnownByTheirTid) {
   EXPECT_NE(writer.ThreadIndex(), other);
 }
 
+int64_t SharedTid() noexcept { return 77; }
+
+// The index that a new thread gets.
+uint32_t IndexOfNewThread(SpoolWriter& writer) {
+  uint32_t index = 0;
+  std::thread([&] { index = writer.ThreadIndex(); }).join();
+  return index;
+}
+
+TEST_F(WriterTest, AThreadIsNotTheDeadOneThatHadItsTid) {
+  SpoolWriter writer;
+  WriterOptions options = Options();
+  options.caller_tid = SharedTid;
+  ASSERT_TRUE(writer.Configure(options));
+  const uint32_t first = IndexOfNewThread(writer);
+  EXPECT_EQ(writer.ThreadIndexOf(77), first) << "what CUPTI delivers late is still the dead thread's";
+  const uint32_t second = IndexOfNewThread(writer);
+  EXPECT_NE(second, first);
+  EXPECT_NE(second, 0u);
+  EXPECT_EQ(writer.ThreadIndexOf(77), second);
+  EXPECT_NE(IndexOfNewThread(writer), second);
+  writer.Close();
+  const Contents contents = ReadSpool(writer.path());
+  ASSERT_TRUE(contents.is_whole);
+  EXPECT_EQ(contents.threads.size(), 3u);
+}
+
+TEST_F(WriterTest, AThreadTakesTheIndexThatOthersKnowItBy) {
+  SpoolWriter writer;
+  WriterOptions options = Options();
+  options.caller_tid = SharedTid;
+  ASSERT_TRUE(writer.Configure(options));
+  const uint32_t known = writer.ThreadIndexOf(77);
+  EXPECT_EQ(IndexOfNewThread(writer), known);
+  EXPECT_NE(IndexOfNewThread(writer), known);
+}
+
+TEST_F(WriterTest, AThreadStaysItselfWhileItEnds) {
+  SpoolWriter writer;
+  ASSERT_TRUE(writer.Configure(Options()));
+  struct Ending {
+    SpoolWriter& writer;
+    uint32_t index = 0;
+  } ending{writer};
+  uint32_t index = 0;
+  pthread_key_t key;
+  std::thread([&] {
+    index = writer.ThreadIndex();
+    ASSERT_EQ(pthread_key_create(&key,
+                                 [](void* data) {
+                                   auto* at_end = static_cast<Ending*>(data);
+                                   at_end->index = at_end->writer.ThreadIndex();
+                                 }),
+              0);
+    pthread_setspecific(key, &ending);
+  }).join();
+  pthread_key_delete(key);
+  EXPECT_NE(index, 0u);
+  EXPECT_EQ(ending.index, index);
+}
+
 TEST_F(WriterTest, ManyStringsGrowTheTable) {
   SpoolWriter writer;
   ASSERT_TRUE(writer.Configure(Options()));

@@ -198,11 +198,7 @@ void Transcriber::FlushDriverCall() noexcept {
 void Transcriber::AppendCall(DecodedCall& call) noexcept {
   const ApiTable::Layer layer = LayerOf(call);
   const ApiEntry& entry = table_.Get(layer, call.record.cbid);
-  if (tid_ != call.tid || thread_index_ == 0 || names_generation_ != writer_.generation()) {
-    tid_ = call.tid;
-    thread_index_ = writer_.ThreadIndexOf(call.tid);
-  }
-  call.record.thread_index = thread_index_;
+  call.record.thread_index = writer_.ThreadIndexOf(call.tid);
   if (entry.name != nullptr) calls_.names().Note(layer, call.record.cbid, entry.name);
   if (entry.api_class == ApiClass::kKernelLaunch && call.record.return_value == 0 &&
       !calls_.capture_times().Contains(call.record.start_ns)) {

@@ -51,9 +51,6 @@ class Transcriber {
   bool has_driver_call_ = false;
   capture::spool::DecodedCall driver_call_{};
 
-  uint32_t tid_ = 0;  // whose thread index is thread_index_
-  uint32_t thread_index_ = 0;
-
   // Kernel names by address, so that a name is written down once for buffers that nobody delivers.
   struct KnownName {
     uint64_t pointer;

@@ -108,7 +108,10 @@ void NvtxRecorder::NameCategory(NvtxDomain domain, uint32_t category, std::strin
 
 void NvtxRecorder::NameThread(int64_t tid, std::string_view name) {
   if (!writer_.EnsureOpen()) return;
-  ThreadRecord record = {.thread_index = writer_.ThreadIndexOf(tid), .name = writer_.InternString(name), .tid = tid};
+  ThreadRecord record = {.name = writer_.InternString(name), .tid = tid};
+  // By the id alone, a thread that has recorded nothing yet would name the dead one that had its id.
+  const bool is_caller = tid == capture::spool::CallerTid();
+  record.thread_index = is_caller ? writer_.ThreadIndex() : writer_.ThreadIndexOf(tid);
   if (record.thread_index == 0) return;
   writer_.AddDictionary(record);
 }
