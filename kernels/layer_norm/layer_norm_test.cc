@@ -1,4 +1,4 @@
-// Edges of layer norm that the test over all layers does not reach.
+// Edges of layer norm that the tests of its pair do not reach.
 
 #include "kernels/layer_norm/layer_norm.h"
 
@@ -16,6 +16,9 @@
 
 #include "kernels/tensor_source.h"
 #include "kernels/testing/cuda_device.h"
+#include "kernels/testing/pair_tests.h"
+
+SH_PAIR_TESTS(LayerNorm);
 
 namespace stallhound::kernels {
 namespace {

@@ -1,4 +1,4 @@
-// Edges of the radius search that the test over all layers does not reach, on every version.
+// Edges of the radius search that the tests of its pair do not reach, on every version.
 
 #include "kernels/radius_search/radius_search.h"
 
@@ -17,6 +17,9 @@
 
 #include "kernels/tensor_source.h"
 #include "kernels/testing/cuda_device.h"
+#include "kernels/testing/pair_tests.h"
+
+SH_PAIR_TESTS(RadiusSearch);
 
 namespace stallhound::kernels {
 namespace {
