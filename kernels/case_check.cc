@@ -16,6 +16,7 @@ namespace {
 
 constexpr double kReferenceFactor = 2;
 constexpr double kPerturbationFactor = 4;
+constexpr int64_t kMemoryFactor = 8;
 
 double StorageRounding(at::ScalarType type) { return type == at::kBFloat16 ? 0x1p-8 : 0x1p-24; }
 
@@ -171,6 +172,11 @@ absl::StatusOr<Tensors> ReferenceResults(const Pair& pair, const Case& benchmark
 }
 
 }  // namespace
+
+int64_t CheckBytes(const Pair& pair, const Case& benchmark_case) {
+  const int64_t element_bytes = benchmark_case.dtype == DType::kBf16 ? 2 : 4;
+  return kMemoryFactor * pair.bytes(benchmark_case) * 8 / element_bytes;
+}
 
 absl::Status CheckCase(const Pair& pair, const Variant& variant, const Case& benchmark_case,
                        const CaseRunner::Options& options) {

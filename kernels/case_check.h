@@ -6,6 +6,10 @@
 
 namespace stallhound::kernels {
 
+// The memory that CheckCase needs, estimated: inputs, results and gradients in fp64 and what autograd keeps of the
+// formula's steps, twice where roundings are perturbed, so about 8 times the case's tensors at 8 bytes an element.
+int64_t CheckBytes(const Pair& pair, const Case& benchmark_case);
+
 // Runs the case and compares every result with the exact one, computed in fp64 from the same (rounded) inputs. The
 // error of a result is its largest absolute difference. Allowed is
 //
@@ -19,7 +23,7 @@ namespace stallhound::kernels {
 // reference.
 //
 // OK if all of it holds. DataLoss if a result is wrong: case, result, error and limit are named. Other errors are those
-// of CaseRunner. Waits for the device; needs memory for the fp64 computation with its gradients.
+// of CaseRunner. Waits for the device.
 absl::Status CheckCase(const Pair& pair, const Variant& variant, const Case& benchmark_case,
                        const CaseRunner::Options& options);
 

@@ -8,6 +8,7 @@
 #include <ATen/ops/where.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include "kernels/case_runner.h"
 #include "kernels/tensor_source.h"
@@ -138,6 +139,20 @@ TEST(CheckCaseTest, RefusesADeviceThatAVariantLacks) {
       CheckCase(pair, pair.variants[kOptimized], {{"1", {1}, {}}, DType::kFp32, Pass::kForward}, {});
   EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument);
   EXPECT_EQ(std::string(status.message()), "cannot run square/optimized: it does not run on cpu");
+}
+
+TEST(CheckBytesTest, AreEightTimesTheTensorsInFp64) {
+  Pair pair = SquarePair(TwiceSquare);
+  pair.bytes = [](const Case& c) { return c.shape.dims[0] * 2 * (c.dtype == DType::kBf16 ? 2 : 4); };
+  for (const DType dtype : pair.dtypes) {
+    EXPECT_EQ(CheckBytes(pair, {{"500", {500}, {}}, dtype, Pass::kForward}), 500 * 2 * 8 * 8) << Name(dtype);
+  }
+}
+
+TEST(AvailableBytesTest, LeavesHostMemoryToOthers) {
+  const int64_t available_bytes = AvailableBytes(Device::kCpu).value();
+  EXPECT_GT(available_bytes, int64_t{1} << 20);
+  EXPECT_LT(available_bytes, sysconf(_SC_PHYS_PAGES) * sysconf(_SC_PAGESIZE));
 }
 
 TEST(CaseRunnerTest, KeepsValuesInEveryLayout) {

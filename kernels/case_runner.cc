@@ -2,8 +2,10 @@
 
 #include <ATen/Context.h>
 #include <ATen/ops/empty.h>
+#include <c10/core/CachingDeviceAllocator.h>
 #include <fmt/format.h>
 #include <torch/csrc/autograd/autograd.h>
+#include <unistd.h>
 
 #include "base/status_macros.h"
 #include "kernels/cuda_build.h"
@@ -71,6 +73,17 @@ absl::Status CheckDevice(const Pair& pair, const Variant& variant, Device device
 }  // namespace
 
 bool HasCuda() { return kHasCudaCode && at::globalContext().hasCUDA(); }
+
+absl::StatusOr<int64_t> AvailableBytes(Device device) {
+  if (device == Device::kCpu) return sysconf(_SC_PHYS_PAGES) / 2 * sysconf(_SC_PAGESIZE);
+  int64_t free_bytes = 0;
+  SH_RETURN_IF_ERROR(GuardTorch("ask for the device's free memory", [&] {
+    c10::DeviceAllocator* allocator = at::getDeviceAllocator(at::kCUDA);
+    allocator->emptyCache();
+    free_bytes = static_cast<int64_t>(allocator->getMemoryInfo(0).first);
+  }));
+  return free_bytes;
+}
 
 at::ScalarType StorageType(DType dtype) { return dtype == DType::kBf16 ? at::kBFloat16 : at::kFloat; }
 

@@ -21,6 +21,10 @@ enum class Layout { kPlain, kMisaligned, kStrided };
 // Whether LibTorch finds a CUDA device and the project's CUDA code was compiled.
 bool HasCuda();
 
+// What one case may use: on the CPU half of the machine's memory, since the rest is for those beside us; on CUDA what
+// is free, once LibTorch has handed back what it keeps for later. Errors: those of GuardTorch.
+absl::StatusOr<int64_t> AvailableBytes(Device device);
+
 at::ScalarType StorageType(DType dtype);
 at::Device TorchDevice(Device device);
 

@@ -64,11 +64,9 @@ std::string WhyNoGraph(const BenchCase& bench_case) {
 absl::StatusOr<CaseResult> RunCase(const BenchCase& bench_case, Harness& harness, const BenchSettings& settings,
                                    const Clock& clock) {
   CaseResult result;
-  SH_RETURN_IF_ERROR(harness.ReleaseMemory());
   if (settings.check) {
     SH_ASSIGN_OR_RETURN(const int64_t available_bytes, harness.AvailableBytes());
     SH_ASSIGN_OR_RETURN(result.checked_shape, CheckWithinMemory(bench_case, harness.device(), available_bytes));
-    SH_RETURN_IF_ERROR(harness.ReleaseMemory());
   }
   SH_ASSIGN_OR_RETURN(const int64_t available_bytes, harness.AvailableBytes());
   SH_ASSIGN_OR_RETURN(InputSets sets, InputSets::Create(bench_case, harness.device(), available_bytes));

@@ -10,10 +10,9 @@ namespace stallhound::bench {
 namespace {
 
 using kernels::Case;
+using kernels::CheckBytes;
 using kernels::Pair;
 using kernels::Shape;
-
-constexpr int64_t kCheckFactor = 8;
 
 bool IsSmallerOfSameWidth(const Shape& shape, const Shape& than) {
   return !shape.dims.empty() && shape.dims.size() == than.dims.size() && shape.dims[0] > 0 &&
@@ -22,11 +21,6 @@ bool IsSmallerOfSameWidth(const Shape& shape, const Shape& than) {
 }
 
 }  // namespace
-
-int64_t CheckBytes(const Pair& pair, const Case& benchmark_case) {
-  const int64_t element_bytes = benchmark_case.dtype == kernels::DType::kBf16 ? 2 : 4;
-  return kCheckFactor * pair.bytes(benchmark_case) * 8 / element_bytes;
-}
 
 std::vector<Case> CheckCandidates(const Pair& pair, const Case& benchmark_case) {
   std::vector<Case> candidates = {benchmark_case};

@@ -1,5 +1,3 @@
-#include <unistd.h>
-
 #include "base/clock.h"
 #include "base/status_macros.h"
 #include "bench/harness/harness.h"
@@ -33,10 +31,6 @@ class CpuHarness : public Harness {
  public:
   kernels::Device device() const override { return kernels::Device::kCpu; }
   DeviceContext Context() const override { return {.name = "cpu"}; }
-  // Half of the machine's memory: the rest is for those beside us.
-  absl::StatusOr<int64_t> AvailableBytes() const override {
-    return sysconf(_SC_PHYS_PAGES) / 2 * sysconf(_SC_PAGESIZE);
-  }
   absl::StatusOr<CaseSampler> MakeSampler(Launch launch, std::optional<int64_t>) override {
     return CaseSampler{.sampler = std::make_unique<CpuSampler>(std::move(launch)),
                        .copy_problem = "the copy is measured on CUDA only"};

@@ -68,15 +68,8 @@ class CudaHarness : public Harness {
   }
 
   absl::StatusOr<int64_t> AvailableBytes() const override {
-    size_t free_bytes = 0;
-    size_t total_bytes = 0;
-    SH_RETURN_IF_ERROR(CudaStatus(cudaMemGetInfo(&free_bytes, &total_bytes), "ask for the device's free memory"));
+    SH_ASSIGN_OR_RETURN(const int64_t free_bytes, kernels::AvailableBytes(device()));
     return static_cast<int64_t>(kAvailableShare * static_cast<double>(free_bytes));
-  }
-
-  absl::Status ReleaseMemory() override {
-    return kernels::GuardTorch("release LibTorch's device memory",
-                               [] { c10::cuda::CUDACachingAllocator::emptyCache(); });
   }
 
   absl::Status Synchronize() override {

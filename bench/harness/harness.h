@@ -38,10 +38,9 @@ class Harness {
 
   virtual kernels::Device device() const = 0;
   virtual DeviceContext Context() const = 0;
-  // What a case may use, inputs and check together.
-  virtual absl::StatusOr<int64_t> AvailableBytes() const = 0;
-  // Hands memory that LibTorch keeps for later back to the device. Errors: what CUDA says, as after an illegal access.
-  virtual absl::Status ReleaseMemory() { return absl::OkStatus(); }
+  // What a case may use, inputs and check together, once LibTorch has handed back what it keeps for later. Errors: what
+  // CUDA says, as after an illegal access.
+  virtual absl::StatusOr<int64_t> AvailableBytes() const { return kernels::AvailableBytes(device()); }
   // Waits until the device has done all that was launched.
   virtual absl::Status Synchronize() { return absl::OkStatus(); }
   // `copy_bytes`: read and written together by the copy that is measured along; none without.

@@ -53,6 +53,7 @@ class DescriptorTest : public ::testing::TestWithParam<const Pair*> {};
 class VariantTest : public ::testing::TestWithParam<Subject> {
  protected:
   void SetUp() override;
+  // Skips the test behind the others if a case is too large for this machine.
   static void ExpectRight(const std::vector<Case>& cases, Layout layout);
 };
 
