@@ -18,10 +18,6 @@ constexpr double kReferenceFactor = 2;
 constexpr double kPerturbationFactor = 4;
 constexpr int64_t kMemoryFactor = 8;
 
-double StorageRounding(at::ScalarType type) { return type == at::kBFloat16 ? 0x1p-8 : 0x1p-24; }
-
-double AccumulationRounding(DType dtype) { return dtype == DType::kTf32 ? 0x1p-11 : 0x1p-24; }
-
 bool IsEmpty(const at::Tensor& tensor) { return tensor.numel() == 0; }
 
 double LargestMagnitude(const at::Tensor& tensor) {
@@ -44,7 +40,7 @@ class Oracle {
       : pair_(pair), case_(benchmark_case), runner_(runner) {}
 
   Tensors Exact() const { return Compute(std::nullopt); }
-  Tensors AfterRounding() const { return Compute(AccumulationRounding(case_.dtype)); }
+  Tensors AfterRounding() const { return Compute(FactsOf(case_.dtype).accumulation_rounding); }
 
  private:
   at::Tensor Widened(const at::Tensor& tensor, std::optional<double> rounding) const {
@@ -144,7 +140,8 @@ class Check {
     const double error = LargestDifference(triple.result, triple.exact);
     const double reference_error = LargestDifference(triple.reference, triple.exact);
     const double magnitude = LargestMagnitude(triple.exact);
-    double limit = kReferenceFactor * reference_error + StorageRounding(triple.result.scalar_type()) * magnitude;
+    const double rounding = FactsOf(DTypeOf(triple.result)).storage_rounding;
+    double limit = kReferenceFactor * reference_error + rounding * magnitude;
     if (variant_.peer_error_ratio) limit = *variant_.peer_error_ratio * magnitude;
     if (error <= limit) return "";
     if (!variant_.peer_error_ratio) limit += kPerturbationFactor * perturbation();
@@ -174,8 +171,7 @@ absl::StatusOr<Tensors> ReferenceResults(const Pair& pair, const Case& benchmark
 }  // namespace
 
 int64_t CheckBytes(const Pair& pair, const Case& benchmark_case) {
-  const int64_t element_bytes = benchmark_case.dtype == DType::kBf16 ? 2 : 4;
-  return kMemoryFactor * pair.bytes(benchmark_case) * 8 / element_bytes;
+  return kMemoryFactor * pair.bytes(benchmark_case) * 8 / FactsOf(benchmark_case.dtype).element_bytes;
 }
 
 absl::Status CheckCase(const Pair& pair, const Variant& variant, const Case& benchmark_case,

@@ -5,6 +5,7 @@
 
 #include <ATen/TensorOperators.h>
 #include <ATen/ops/arange.h>
+#include <ATen/ops/ones.h>
 #include <ATen/ops/where.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -143,9 +144,20 @@ TEST(CheckCaseTest, RefusesADeviceThatAVariantLacks) {
 
 TEST(CheckBytesTest, AreEightTimesTheTensorsInFp64) {
   Pair pair = SquarePair(TwiceSquare);
-  pair.bytes = [](const Case& c) { return c.shape.dims[0] * 2 * (c.dtype == DType::kBf16 ? 2 : 4); };
+  pair.bytes = [](const Case& c) { return c.shape.dims[0] * 2 * FactsOf(c.dtype).element_bytes; };
   for (const DType dtype : pair.dtypes) {
     EXPECT_EQ(CheckBytes(pair, {{"500", {500}, {}}, dtype, Pass::kForward}), 500 * 2 * 8 * 8) << Name(dtype);
+  }
+}
+
+TEST(DTypeTest, IsStoredAsItSays) {
+  for (const DType dtype : {DType::kFp32, DType::kTf32, DType::kBf16}) {
+    const at::Tensor one = at::ones({1}, StorageType(dtype));
+    EXPECT_EQ(one.element_size(), FactsOf(dtype).element_bytes) << Name(dtype);
+    EXPECT_EQ(DTypeOf(one), dtype == DType::kTf32 ? DType::kFp32 : dtype) << Name(dtype);
+    // One and a half roundings are rounded to two.
+    const double rounding = FactsOf(dtype).storage_rounding;
+    EXPECT_EQ((one + 1.5 * rounding).item<double>(), 1 + 2 * rounding) << Name(dtype);
   }
 }
 

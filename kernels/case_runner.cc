@@ -87,6 +87,13 @@ absl::StatusOr<int64_t> AvailableBytes(Device device) {
 
 at::ScalarType StorageType(DType dtype) { return dtype == DType::kBf16 ? at::kBFloat16 : at::kFloat; }
 
+DType DTypeOf(const at::Tensor& tensor) {
+  for (const DType dtype : {DType::kFp32, DType::kBf16}) {
+    if (StorageType(dtype) == tensor.scalar_type()) return dtype;
+  }
+  TORCH_CHECK(false, "tensor of type ", tensor.scalar_type(), ": only float and bfloat16");
+}
+
 at::Device TorchDevice(Device device) {
   return device == Device::kCpu ? at::Device(at::kCPU) : at::Device(at::kCUDA, 0);
 }

@@ -26,6 +26,8 @@ bool HasCuda();
 absl::StatusOr<int64_t> AvailableBytes(Device device);
 
 at::ScalarType StorageType(DType dtype);
+// How the tensor is stored: kFp32 or kBf16. Throws c10::Error for other types.
+DType DTypeOf(const at::Tensor& tensor);
 at::Device TorchDevice(Device device);
 
 // Runs `work` and turns what LibTorch throws into a status: "cannot ACTION: cause". ResourceExhausted when the device

@@ -10,6 +10,8 @@
 #include <atomic>
 #include <cstdint>
 
+#include "kernels/dtype.h"
+
 namespace stallhound::kernels {
 
 constexpr int kWarpLanes = 32;
@@ -105,6 +107,12 @@ __device__ __forceinline__ float SumAcrossGroups(float value) {
 #pragma unroll
   for (int offset = kLanes; offset < kWarpLanes; offset *= 2) value += __shfl_xor_sync(kAllLanes, value, offset);
   return value;
+}
+
+// run.template operator()<T>() of the element type in which `dtype` is stored.
+template <typename Run>
+auto WithElementType(DType dtype, const Run& run) {
+  return dtype == DType::kBf16 ? run.template operator()<__nv_bfloat16>() : run.template operator()<float>();
 }
 
 inline bool IsAligned(const void* address, size_t bytes) { return reinterpret_cast<uintptr_t>(address) % bytes == 0; }

@@ -19,18 +19,6 @@ std::vector<Case> Product(const Pair& pair, const std::vector<Shape>& shapes) {
 
 }  // namespace
 
-std::string_view Name(DType dtype) {
-  switch (dtype) {
-    case DType::kFp32:
-      return "fp32";
-    case DType::kTf32:
-      return "tf32";
-    case DType::kBf16:
-      return "bf16";
-  }
-  return "unknown";
-}
-
 std::string_view Name(Pass pass) { return pass == Pass::kForward ? "forward" : "backward"; }
 
 std::string_view Name(Device device) { return device == Device::kCpu ? "cpu" : "cuda"; }

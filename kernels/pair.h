@@ -1,7 +1,7 @@
 #pragma once
 
 // Describes a layer that exists at least twice, as a slow reference and as an optimized version with the same
-// signature. The test over all layers and the bench are driven by this description alone; kernels/case_runner.h runs a
+// signature. The tests of a pair and the bench are driven by this description alone; kernels/case_runner.h runs a
 // case of it, kernels/case_check.h checks one against the exact result. Free of LibTorch, so that many files may
 // include it.
 
@@ -11,6 +11,8 @@
 #include <string>
 #include <string_view>
 #include <vector>
+
+#include "kernels/dtype.h"
 
 namespace at {
 class Tensor;
@@ -22,15 +24,10 @@ using Tensors = std::vector<at::Tensor>;
 
 enum class Device { kCpu, kCuda };
 
-// Storage type and mode of the matrix units together: kTf32 is fp32 storage with tf32 products, kFp32 is IEEE.
-enum class DType { kFp32, kTf32, kBf16 };
-
 // kForward: the variant's function, recorded for autograd. kBackward: the gradients of all differentiable inputs from
 // given gradients of the outputs; the forward pass before it does not belong to the case.
 enum class Pass { kForward, kBackward };
 
-// "fp32", "tf32", "bf16".
-std::string_view Name(DType dtype);
 // "forward", "backward".
 std::string_view Name(Pass pass);
 // "cpu", "cuda".

@@ -325,16 +325,14 @@ cudaError_t LayerNormBackwardWorkspace(const LayerNormBackwardArgs& args, size_t
   *bytes = 0;
   if (args.shape.width == 0) return cudaSuccess;
   Plan plan;
-  const cudaError_t error =
-      args.shape.type == ElementType::kFp32 ? MakePlan<float>(args, &plan) : MakePlan<__nv_bfloat16>(args, &plan);
+  const cudaError_t error = WithElementType(args.shape.dtype, [&]<typename T>() { return MakePlan<T>(args, &plan); });
   *bytes = plan.workspace_bytes;
   return error;
 }
 
 cudaError_t LaunchLayerNormBackward(const LayerNormBackwardArgs& args, cudaStream_t stream) {
   if (args.shape.width == 0) return cudaSuccess;
-  return args.shape.type == ElementType::kFp32 ? LaunchForType<float>(args, stream)
-                                               : LaunchForType<__nv_bfloat16>(args, stream);
+  return WithElementType(args.shape.dtype, [&]<typename T>() { return LaunchForType<T>(args, stream); });
 }
 
 }  // namespace stallhound::kernels

@@ -125,10 +125,10 @@ SH_CPU_CLONES void BackwardBf16(const LayerNormBackwardArgs& args, const Chunk& 
 
 void SaveColumns(const float* sums, const LayerNormShape& shape, void* target) {
   for (int64_t i = 0; i < shape.width; ++i) {
-    if (shape.type == ElementType::kFp32) {
-      Save(sums[i], static_cast<float*>(target)[i]);
-    } else {
+    if (shape.dtype == DType::kBf16) {
       Save(sums[i], static_cast<Bf16*>(target)[i]);
+    } else {
+      Save(sums[i], static_cast<float*>(target)[i]);
     }
   }
 }
@@ -139,7 +139,7 @@ void LayerNormForwardCpu(const LayerNormForwardArgs& args) {
   const LayerNormShape& shape = args.shape;
   if (shape.width == 0) return;
   at::parallel_for(0, shape.row_count, at::divup(kElementsOfTask, shape.width), [&](int64_t begin, int64_t end) {
-    shape.type == ElementType::kFp32 ? ForwardFp32(args, begin, end) : ForwardBf16(args, begin, end);
+    shape.dtype == DType::kBf16 ? ForwardBf16(args, begin, end) : ForwardFp32(args, begin, end);
   });
 }
 
@@ -154,7 +154,7 @@ void LayerNormBackwardCpu(const LayerNormBackwardArgs& args) {
   at::parallel_for(0, chunk_count, grain, [&](int64_t begin, int64_t end) {
     for (int64_t i = begin; i < end; ++i) {
       const Chunk chunk = {i * chunk_rows, std::min((i + 1) * chunk_rows, shape.row_count), &sums[i * columns]};
-      shape.type == ElementType::kFp32 ? BackwardFp32(args, chunk) : BackwardBf16(args, chunk);
+      shape.dtype == DType::kBf16 ? BackwardBf16(args, chunk) : BackwardFp32(args, chunk);
     }
   });
   for (int64_t i = 1; i < chunk_count; ++i) {

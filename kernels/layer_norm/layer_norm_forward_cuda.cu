@@ -151,8 +151,7 @@ cudaError_t LaunchForType(const LayerNormForwardArgs& args, cudaStream_t stream)
 
 cudaError_t LaunchLayerNormForward(const LayerNormForwardArgs& args, cudaStream_t stream) {
   if (args.shape.row_count == 0 || args.shape.width == 0) return cudaSuccess;
-  return args.shape.type == ElementType::kFp32 ? LaunchForType<float>(args, stream)
-                                               : LaunchForType<__nv_bfloat16>(args, stream);
+  return WithElementType(args.shape.dtype, [&]<typename T>() { return LaunchForType<T>(args, stream); });
 }
 
 }  // namespace stallhound::kernels

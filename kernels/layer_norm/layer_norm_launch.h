@@ -1,21 +1,21 @@
 #pragma once
 
 // The kernels behind LayerNormOptimized, on raw pointers; free of LibTorch. Contract: layer_norm.h. All tensors are
-// contiguous and of one element type; pointers need the alignment of their element only, 16 bytes are faster.
+// contiguous and of one dtype; pointers need the alignment of their element only, 16 bytes are faster.
 
 #include <cuda_runtime_api.h>
 
 #include <cstddef>
 #include <cstdint>
 
-namespace stallhound::kernels {
+#include "kernels/dtype.h"
 
-enum class ElementType { kFp32, kBf16 };
+namespace stallhound::kernels {
 
 struct LayerNormShape {
   int64_t row_count = 0;
   int64_t width = 0;  // at most 2^31 - 1
-  ElementType type = ElementType::kFp32;
+  DType dtype = DType::kFp32;
 };
 
 struct LayerNormForwardArgs {

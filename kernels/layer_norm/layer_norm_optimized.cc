@@ -6,6 +6,7 @@
 
 #include <limits>
 
+#include "kernels/case_runner.h"
 #include "kernels/cuda_build.h"
 #include "kernels/layer_norm/layer_norm.h"
 #include "kernels/layer_norm/layer_norm_launch.h"
@@ -37,7 +38,7 @@ LayerNormShape ShapeOf(const at::Tensor& x) {
   LayerNormShape shape;
   shape.width = x.size(-1);
   shape.row_count = c10::multiply_integers(x.sizes().slice(0, x.dim() - 1));
-  shape.type = x.scalar_type() == at::kFloat ? ElementType::kFp32 : ElementType::kBf16;
+  shape.dtype = DTypeOf(x);
   return shape;
 }
 

@@ -40,10 +40,9 @@ std::vector<Shape> AwkwardShapes() {
 }
 
 int64_t Bytes(const Case& c) {
-  const int64_t element_bytes = c.dtype == DType::kBf16 ? 2 : 4;
   const int64_t tensors = c.pass == Pass::kForward ? 2 : 3;     // x, y; x, dy, dx
   const int64_t parameters = c.pass == Pass::kForward ? 2 : 3;  // gamma, beta; gamma, dgamma, dbeta
-  return (tensors * Rows(c) + parameters) * Width(c) * element_bytes;
+  return (tensors * Rows(c) + parameters) * Width(c) * FactsOf(c.dtype).element_bytes;
 }
 
 // Each element, forward: two sums, square, scale, and gamma and beta; backward also g, its two means, dx and the two
