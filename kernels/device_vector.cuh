@@ -1,16 +1,12 @@
 #pragma once
 
-// What memory-bound CUDA kernels of several layers share: packs of elements that move in one instruction, conversions,
-// sums over a group of lanes, and grids that fill the device once.
+// What memory-bound CUDA kernels of several layers share: packs of elements that move in one instruction, conversions
+// and sums over a group of lanes.
 
 #include <cuda_bf16.h>
 #include <cuda_runtime.h>
 
-#include <algorithm>
-#include <atomic>
 #include <cstdint>
-
-#include "kernels/dtype.h"
 
 namespace stallhound::kernels {
 
@@ -107,38 +103,6 @@ __device__ __forceinline__ float SumAcrossGroups(float value) {
 #pragma unroll
   for (int offset = kLanes; offset < kWarpLanes; offset *= 2) value += __shfl_xor_sync(kAllLanes, value, offset);
   return value;
-}
-
-// run.template operator()<T>() of the element type in which `dtype` is stored.
-template <typename Run>
-auto WithElementType(DType dtype, const Run& run) {
-  return dtype == DType::kBf16 ? run.template operator()<__nv_bfloat16>() : run.template operator()<float>();
-}
-
-inline bool IsAligned(const void* address, size_t bytes) { return reinterpret_cast<uintptr_t>(address) % bytes == 0; }
-
-// How many blocks of kKernel fill the current device once. The answer is kept for each device; thread-safe.
-template <auto kKernel, int kThreads>
-cudaError_t ResidentBlocks(int* block_count) {
-  constexpr int kDevices = 64;
-  static std::atomic<int> known[kDevices];
-  int device = 0;
-  if (const cudaError_t error = cudaGetDevice(&device); error != cudaSuccess) return error;
-  if (device < kDevices && (*block_count = known[device].load(std::memory_order_relaxed)) != 0) return cudaSuccess;
-  int multiprocessor_count = 0;
-  int per_multiprocessor = 0;
-  if (const cudaError_t error = cudaDeviceGetAttribute(&multiprocessor_count, cudaDevAttrMultiProcessorCount, device);
-      error != cudaSuccess) {
-    return error;
-  }
-  if (const cudaError_t error =
-          cudaOccupancyMaxActiveBlocksPerMultiprocessor(&per_multiprocessor, kKernel, kThreads, 0);
-      error != cudaSuccess) {
-    return error;
-  }
-  *block_count = multiprocessor_count * std::max(per_multiprocessor, 1);
-  if (device < kDevices) known[device].store(*block_count, std::memory_order_relaxed);
-  return cudaSuccess;
 }
 
 }  // namespace stallhound::kernels

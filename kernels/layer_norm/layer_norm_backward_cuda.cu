@@ -269,8 +269,8 @@ bool AreVectorsAligned(const LayerNormBackwardArgs& args) {
   return IsAligned(args.dy, 16) && IsAligned(args.x, 16) && IsAligned(args.gamma, 16) && IsAligned(args.dx, 16);
 }
 
-int BlocksFor(int64_t row_count, int rows_per_block, int resident) {
-  return static_cast<int>(std::min<int64_t>(resident, (row_count + rows_per_block - 1) / rows_per_block));
+int BlocksAtMost(int most, int64_t row_count, int rows_per_block) {
+  return static_cast<int>(std::min<int64_t>(most, DivideUp(row_count, rows_per_block)));
 }
 
 template <typename T>
@@ -283,15 +283,15 @@ cudaError_t MakePlan(const LayerNormBackwardArgs& args, Plan* plan) {
                      constexpr int kThreads = kTiledThreads<Layout>;
                      error = ResidentBlocks<BackwardTiled<Layout>, kThreads>(&resident);
                      plan->block_count =
-                         BlocksFor(rows, kThreads / kWarpLanes * Layout::kRowsPerWarp * Layout::kUnroll, resident);
+                         BlocksAtMost(resident, rows, kThreads / kWarpLanes * Layout::kRowsPerWarp * Layout::kUnroll);
                      plan->partial_count = plan->block_count;
                    });
   if (!plan->is_tiled) {
     constexpr int64_t kMostPartialElements = int64_t{1} << 22;
     error = ResidentBlocks<BackwardAny<T>, kAnyThreads>(&resident);
-    plan->block_count = BlocksFor(rows, kAnyWarps, resident);
-    plan->partial_count = BlocksFor(rows, 8 * kPartialThreadRows,
-                                    static_cast<int>(std::clamp<int64_t>(kMostPartialElements / width, 1, 512)));
+    plan->block_count = BlocksAtMost(resident, rows, kAnyWarps);
+    plan->partial_count = BlocksAtMost(static_cast<int>(std::clamp<int64_t>(kMostPartialElements / width, 1, 512)),
+                                       rows, 8 * kPartialThreadRows);
     plan->statistics_bytes = rows * sizeof(float2);
   }
   plan->workspace_bytes = plan->statistics_bytes + plan->partial_count * 2 * width * sizeof(float);
@@ -301,7 +301,7 @@ cudaError_t MakePlan(const LayerNormBackwardArgs& args, Plan* plan) {
 template <typename T>
 cudaError_t LaunchForType(const LayerNormBackwardArgs& args, cudaStream_t stream) {
   Plan plan;
-  if (const cudaError_t error = MakePlan<T>(args, &plan); error != cudaSuccess) return error;
+  SH_RETURN_IF_CUDA_ERROR(MakePlan<T>(args, &plan));
   if (args.workspace_bytes < plan.workspace_bytes) return cudaErrorInvalidValue;
   auto* statistics = static_cast<float2*>(args.workspace);
   auto* partials = reinterpret_cast<float*>(static_cast<char*>(args.workspace) + plan.statistics_bytes);
@@ -311,11 +311,11 @@ cudaError_t LaunchForType(const LayerNormBackwardArgs& args, cudaStream_t stream
     });
   } else if (plan.block_count > 0) {
     BackwardAny<T><<<plan.block_count, kAnyThreads, 0, stream>>>(args, statistics);
-    const dim3 grid(static_cast<unsigned>((args.shape.width + kWarpLanes - 1) / kWarpLanes), plan.partial_count);
+    const dim3 grid(BlocksFor(args.shape.width, kWarpLanes), plan.partial_count);
     PartialsAny<T><<<grid, dim3(kWarpLanes, kPartialThreadRows), 0, stream>>>(args, statistics, partials);
   }
-  const auto finish_blocks = static_cast<unsigned>((2 * args.shape.width + kWarpLanes - 1) / kWarpLanes);
-  Finish<T><<<finish_blocks, dim3(kWarpLanes, kFinishThreadRows), 0, stream>>>(args, partials, plan.partial_count);
+  Finish<T><<<BlocksFor(2 * args.shape.width, kWarpLanes), dim3(kWarpLanes, kFinishThreadRows), 0, stream>>>(
+      args, partials, plan.partial_count);
   return cudaGetLastError();
 }
 

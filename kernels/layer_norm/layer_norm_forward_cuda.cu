@@ -124,11 +124,11 @@ constexpr int64_t kLongRowBytes = 256;
 
 template <auto kKernel, typename T>
 cudaError_t Launch(const LayerNormForwardArgs& args, int rows_per_block, cudaStream_t stream) {
-  int64_t block_count = (args.shape.row_count + rows_per_block - 1) / rows_per_block;
+  int64_t block_count = DivideUp(args.shape.row_count, rows_per_block);
   const bool is_walking = args.shape.width * static_cast<int64_t>(sizeof(T)) < kLongRowBytes || block_count > INT32_MAX;
   if (is_walking) {
     int resident = 0;
-    if (const cudaError_t error = ResidentBlocks<kKernel, kThreads>(&resident); error != cudaSuccess) return error;
+    SH_RETURN_IF_CUDA_ERROR(ResidentBlocks<kKernel, kThreads>(&resident));
     block_count = std::min<int64_t>(block_count, resident);
   }
   kKernel<<<static_cast<unsigned>(block_count), kThreads, 0, stream>>>(args);

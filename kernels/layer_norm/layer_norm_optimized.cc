@@ -42,12 +42,6 @@ LayerNormShape ShapeOf(const at::Tensor& x) {
   return shape;
 }
 
-void CheckLaunch(cudaError_t error, const char* what) {
-  if constexpr (kHasCudaCode) {
-    TORCH_CHECK(error == cudaSuccess, "cannot launch ", what, ": ", cudaGetErrorString(error));
-  }
-}
-
 void ForwardCuda(const LayerNormForwardArgs& args, at::Device device) {
   if constexpr (kHasCudaCode) {
     const c10::cuda::CUDAGuard guard(device);

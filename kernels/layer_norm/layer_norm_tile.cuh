@@ -5,6 +5,7 @@
 #include <type_traits>
 
 #include "kernels/device_vector.cuh"
+#include "kernels/launch.cuh"
 #include "kernels/layer_norm/layer_norm_launch.h"
 
 namespace stallhound::kernels {

@@ -42,12 +42,12 @@ cudaError_t LaunchExactCount(const RadiusSearchArgs& args, const ExactRows& rows
                              cudaStream_t stream) {
   Dealer dealer(workspace.memory);
   IndexMemory memory;
-  if (const cudaError_t error = DealIndexMemory(args, &dealer, &memory); error != cudaSuccess) return error;
+  SH_RETURN_IF_CUDA_ERROR(DealIndexMemory(args, &dealer, &memory));
   if (dealer.bytes() > workspace.bytes) return cudaErrorInvalidValue;
-  if (const cudaError_t error = BuildIndex(args, memory, stream); error != cudaSuccess) return error;
+  SH_RETURN_IF_CUDA_ERROR(BuildIndex(args, memory, stream));
   CountNeighbors<<<BlocksFor(args.QueryRows() + 1, kWarps), kThreads, 0, stream>>>(args, IndexIn(args, memory),
                                                                                    rows.row_begins);
-  if (const cudaError_t error = cudaGetLastError(); error != cudaSuccess) return error;
+  SH_RETURN_IF_CUDA_ERROR(cudaGetLastError());
   return ScanCounts(args, rows.row_begins, memory.sort, stream);
 }
 
@@ -55,7 +55,7 @@ cudaError_t LaunchExactWrite(const RadiusSearchArgs& args, const ExactRows& rows
                              cudaStream_t stream) {
   Dealer dealer(workspace.memory);
   IndexMemory memory;
-  if (const cudaError_t error = DealIndexMemory(args, &dealer, &memory); error != cudaSuccess) return error;
+  SH_RETURN_IF_CUDA_ERROR(DealIndexMemory(args, &dealer, &memory));
   WriteNeighbors<<<BlocksFor(args.QueryRows(), kWarps), kThreads, 0, stream>>>(args, IndexIn(args, memory), rows);
   return cudaGetLastError();
 }

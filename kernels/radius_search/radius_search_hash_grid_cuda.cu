@@ -104,9 +104,7 @@ __global__ void __launch_bounds__(kThreads)
 
 cudaError_t DealHashGrid(const RadiusSearchArgs& args, Dealer* dealer, HashGrid* hash) {
   hash->grid = CellGrid::Make(args.radius, 0.5f);
-  if (const cudaError_t error = DealSortMemory(args, 3 * kTableBits, dealer, &hash->sort); error != cudaSuccess) {
-    return error;
-  }
+  SH_RETURN_IF_CUDA_ERROR(DealSortMemory(args, 3 * kTableBits, dealer, &hash->sort));
   hash->cell_begins = dealer->Deal<int32_t>(kTableCells);
   hash->cell_ends = dealer->Deal<int32_t>(kTableCells);
   return cudaSuccess;
@@ -115,13 +113,10 @@ cudaError_t DealHashGrid(const RadiusSearchArgs& args, Dealer* dealer, HashGrid*
 cudaError_t BuildHashGrid(const RadiusSearchArgs& args, const HashGrid& hash, cudaStream_t stream) {
   const unsigned blocks = BlocksFor(args.PointRows(), kThreads);
   MakeCells<<<blocks, kThreads, 0, stream>>>(args, hash);
-  if (const cudaError_t error = cudaGetLastError(); error != cudaSuccess) return error;
-  if (const cudaError_t error = SortPoints(args, 3 * kTableBits, hash.sort, stream); error != cudaSuccess) return error;
+  SH_RETURN_IF_CUDA_ERROR(cudaGetLastError());
+  SH_RETURN_IF_CUDA_ERROR(SortPoints(args, 3 * kTableBits, hash.sort, stream));
   for (int32_t* table : {hash.cell_begins, hash.cell_ends}) {
-    if (const cudaError_t error = cudaMemsetAsync(table, 0, kTableCells * sizeof(int32_t), stream);
-        error != cudaSuccess) {
-      return error;
-    }
+    SH_RETURN_IF_CUDA_ERROR(cudaMemsetAsync(table, 0, kTableCells * sizeof(int32_t), stream));
   }
   MarkBoundaries<<<blocks, kThreads, 0, stream>>>(args, hash);
   return cudaGetLastError();
@@ -141,12 +136,12 @@ cudaError_t LaunchHashGridCount(const RadiusSearchArgs& args, const ExactRows& r
                                 cudaStream_t stream) {
   Dealer dealer(workspace.memory);
   HashGrid hash;
-  if (const cudaError_t error = DealHashGrid(args, &dealer, &hash); error != cudaSuccess) return error;
+  SH_RETURN_IF_CUDA_ERROR(DealHashGrid(args, &dealer, &hash));
   if (dealer.bytes() > workspace.bytes) return cudaErrorInvalidValue;
-  if (const cudaError_t error = BuildHashGrid(args, hash, stream); error != cudaSuccess) return error;
+  SH_RETURN_IF_CUDA_ERROR(BuildHashGrid(args, hash, stream));
   CountPlainly<<<BlocksFor(args.QueryRows() + 1, kQueryThreads), kQueryThreads, 0, stream>>>(args, hash,
                                                                                              rows.row_begins);
-  if (const cudaError_t error = cudaGetLastError(); error != cudaSuccess) return error;
+  SH_RETURN_IF_CUDA_ERROR(cudaGetLastError());
   return ScanCounts(args, rows.row_begins, hash.sort, stream);
 }
 
@@ -154,7 +149,7 @@ cudaError_t LaunchHashGridWrite(const RadiusSearchArgs& args, const ExactRows& r
                                 cudaStream_t stream) {
   Dealer dealer(workspace.memory);
   HashGrid hash;
-  if (const cudaError_t error = DealHashGrid(args, &dealer, &hash); error != cudaSuccess) return error;
+  SH_RETURN_IF_CUDA_ERROR(DealHashGrid(args, &dealer, &hash));
   WritePlainly<<<BlocksFor(args.QueryRows(), kQueryThreads), kQueryThreads, 0, stream>>>(args, hash, rows);
   return cudaGetLastError();
 }

@@ -4,16 +4,13 @@
 
 #include <cuda_runtime.h>
 
+#include "kernels/launch.cuh"
 #include "kernels/radius_search/radius_search_cell.h"
 #include "kernels/radius_search/radius_search_launch.h"
 
 namespace stallhound::kernels {
 
 constexpr int kThreads = 256;
-
-inline unsigned BlocksFor(int64_t items, int items_per_block) {
-  return static_cast<unsigned>((items + items_per_block - 1) / items_per_block);
-}
 
 // Deals out a workspace in pieces. Without memory it only adds up their sizes.
 class Dealer {

@@ -58,8 +58,8 @@ cudaError_t Scan(const RadiusSearchArgs& args, int64_t* row_begins, void* scratc
 cudaError_t DealSortMemory(const RadiusSearchArgs& args, int key_bits, Dealer* dealer, SortMemory* memory) {
   size_t sort_bytes = 0;
   size_t scan_bytes = 0;
-  if (const cudaError_t error = Sort(args, key_bits, {}, &sort_bytes, nullptr); error != cudaSuccess) return error;
-  if (const cudaError_t error = Scan(args, nullptr, nullptr, &scan_bytes, nullptr); error != cudaSuccess) return error;
+  SH_RETURN_IF_CUDA_ERROR(Sort(args, key_bits, {}, &sort_bytes, nullptr));
+  SH_RETURN_IF_CUDA_ERROR(Scan(args, nullptr, nullptr, &scan_bytes, nullptr));
   const int64_t point_rows = args.PointRows();
   memory->keys = dealer->Deal<uint32_t>(point_rows);
   memory->rows = dealer->Deal<int32_t>(point_rows);
@@ -83,9 +83,7 @@ cudaError_t ScanCounts(const RadiusSearchArgs& args, int64_t* row_begins, const 
 
 cudaError_t DealIndexMemory(const RadiusSearchArgs& args, Dealer* dealer, IndexMemory* memory) {
   const int bucket_bits = BucketBits(args.PointRows());
-  if (const cudaError_t error = DealSortMemory(args, bucket_bits, dealer, &memory->sort); error != cudaSuccess) {
-    return error;
-  }
+  SH_RETURN_IF_CUDA_ERROR(DealSortMemory(args, bucket_bits, dealer, &memory->sort));
   memory->records = dealer->Deal<float4>(args.PointRows());
   memory->bucket_begins = dealer->Deal<int32_t>((size_t{1} << bucket_bits) + 1);
   return cudaSuccess;
@@ -104,10 +102,8 @@ cudaError_t BuildIndex(const RadiusSearchArgs& args, const IndexMemory& memory, 
   const CellIndex index = IndexIn(args, memory);
   const int64_t point_rows = args.PointRows();
   MakeKeys<<<BlocksFor(point_rows, kThreads), kThreads, 0, stream>>>(args, index.grid, index.bucket_mask, memory.sort);
-  if (const cudaError_t error = cudaGetLastError(); error != cudaSuccess) return error;
-  if (const cudaError_t error = SortPoints(args, BucketBits(point_rows), memory.sort, stream); error != cudaSuccess) {
-    return error;
-  }
+  SH_RETURN_IF_CUDA_ERROR(cudaGetLastError());
+  SH_RETURN_IF_CUDA_ERROR(SortPoints(args, BucketBits(point_rows), memory.sort, stream));
   const int64_t threads = std::max<int64_t>(point_rows, int64_t{index.bucket_mask} + 2);
   PackPoints<<<BlocksFor(threads, kThreads), kThreads, 0, stream>>>(args, index.bucket_mask, memory);
   return cudaGetLastError();

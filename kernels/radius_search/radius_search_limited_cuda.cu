@@ -32,9 +32,9 @@ cudaError_t LaunchLimitedSearch(const RadiusSearchArgs& args, const LimitedRows&
                                 cudaStream_t stream) {
   Dealer dealer(workspace.memory);
   IndexMemory memory;
-  if (const cudaError_t error = DealIndexMemory(args, &dealer, &memory); error != cudaSuccess) return error;
+  SH_RETURN_IF_CUDA_ERROR(DealIndexMemory(args, &dealer, &memory));
   if (dealer.bytes() > workspace.bytes) return cudaErrorInvalidValue;
-  if (const cudaError_t error = BuildIndex(args, memory, stream); error != cudaSuccess) return error;
+  SH_RETURN_IF_CUDA_ERROR(BuildIndex(args, memory, stream));
   const NearestBlock block = NearestBlock::For(rows.max_neighbors);
   SearchNearest<<<BlocksFor(args.QueryRows(), block.warps), block.warps * kWarpLanes, block.shared_bytes, stream>>>(
       args, IndexIn(args, memory), rows, block.capacity);

@@ -95,12 +95,6 @@ void AllocatePairs(const Problem& problem, int64_t pair_count, ExactNeighbors* n
   neighbors->distances = at::empty({pair_count}, problem.Options(at::kFloat));
 }
 
-void CheckLaunch(cudaError_t error, const char* what) {
-  if constexpr (kHasCudaCode) {
-    TORCH_CHECK(error == cudaSuccess, "cannot launch ", what, ": ", cudaGetErrorString(error));
-  }
-}
-
 at::Tensor MakeWorkspace(const Problem& problem, cudaError_t (*measure)(const RadiusSearchArgs&, size_t*)) {
   size_t bytes = 0;
   CheckLaunch(measure(problem.args(), &bytes), "radius search");
