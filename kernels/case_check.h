@@ -16,7 +16,7 @@ int64_t CheckBytes(const Pair& pair, const Case& benchmark_case);
 //   2 x the reference's error at the same dtype
 //   + one rounding of the result: u(storage) x its largest magnitude
 //   + 4 x the change of the exact result when each input element moves by at most one rounding of the accumulation type
-//     (u = 2^-24; tf32 products: 2^-11),
+//     (u = 2^-24; tf32 products: 2^-11): the largest of four drawn moves, which are the same each time,
 //
 // where the last two are the floor below which errors say nothing about the algorithm. Results of Comparison::kExact
 // must be equal. A variant with a `peer_error_ratio` is held to that instead. Shapes and dtypes must be those of the

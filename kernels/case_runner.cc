@@ -123,6 +123,7 @@ absl::StatusOr<CaseRunner> CaseRunner::Create(const Pair& pair, const Variant& v
 
 void CaseRunner::Prepare(const Options& options) {
   SetMathMode(case_.dtype);
+  device_ = options.device;
   inputs_ = pair_->make_inputs(case_, options.device, options.seed);
   TORCH_CHECK(inputs_.size() == pair_->inputs.size(), "make_inputs gives ", inputs_.size(), " tensors instead of ",
               pair_->inputs.size());

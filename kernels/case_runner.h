@@ -58,6 +58,7 @@ class CaseRunner {
   // The names of the results: "y", "dx".
   const std::vector<std::string>& result_names() const { return result_names_; }
   const Tensors& inputs() const { return inputs_; }
+  Device device() const { return device_; }
   // Of a backward case; one for each differentiable output.
   const Tensors& output_gradients() const { return output_gradients_; }
 
@@ -69,6 +70,7 @@ class CaseRunner {
   const Pair* pair_;
   const Variant* variant_;
   Case case_;
+  Device device_ = Device::kCpu;
   Tensors inputs_;
   Tensors outputs_;  // of a backward case's forward pass
   Tensors output_gradients_;
