@@ -1,18 +1,19 @@
 #include "kernels/registry.h"
 
-// A line for each layer: NAME stands for `Pair NAMEPair()`, defined in the layer's *_pair.cc.
-#define STALLHOUND_LAYERS(LAYER) LAYER(LayerNorm) LAYER(RadiusSearch)
-
 namespace stallhound::kernels {
 
-#define STALLHOUND_DECLARE(NAME) Pair NAME##Pair();
-STALLHOUND_LAYERS(STALLHOUND_DECLARE)
-#undef STALLHOUND_DECLARE
+// STALLHOUND_LAYERS comes from BUILD: LAYER(name) for each layer. Its *_pair.cc defines MakePair.
+#define LAYER(NAME) \
+  namespace NAME {  \
+  Pair MakePair();  \
+  }
+STALLHOUND_LAYERS
+#undef LAYER
 
 const std::vector<Pair>& AllPairs() {
-#define STALLHOUND_MAKE(NAME) NAME##Pair(),
-  static const auto* const pairs = new std::vector<Pair>{STALLHOUND_LAYERS(STALLHOUND_MAKE)};
-#undef STALLHOUND_MAKE
+#define LAYER(NAME) NAME::MakePair(),
+  static const auto* const pairs = new std::vector<Pair>{STALLHOUND_LAYERS};
+#undef LAYER
   return *pairs;
 }
 

@@ -7,7 +7,7 @@
 
 namespace stallhound::kernels {
 
-// All layers, in the order of registry.cc. Made at the first call; thread-safe.
+// All layers, in the order of BUILD. Made at the first call; thread-safe.
 const std::vector<Pair>& AllPairs();
 
 // nullptr if no layer has this name.

@@ -22,17 +22,17 @@
 
 #include <ATen/core/Tensor.h>
 
-namespace stallhound::kernels {
+namespace stallhound::kernels::layer_norm {
 
 // The formula in LibTorch's operators, also for fp64. Each operator passes over the whole tensor.
-at::Tensor LayerNormReference(const at::Tensor& x, const at::Tensor& gamma, const at::Tensor& beta, double eps);
+at::Tensor Reference(const at::Tensor& x, const at::Tensor& gamma, const at::Tensor& beta, double eps);
 
 // LibTorch's own fused layer norm.
-at::Tensor LayerNormLibTorch(const at::Tensor& x, const at::Tensor& gamma, const at::Tensor& beta, double eps);
+at::Tensor LibTorch(const at::Tensor& x, const at::Tensor& gamma, const at::Tensor& beta, double eps);
 
 // fp32 and bf16. On CUDA one kernel forward and two backward; widths 16, 32, 48, 80, 128, 256 and 512 are tuned, other
 // multiples of 16 bytes up to 2048 bytes take the same kernel with masks, all else a slower one. Gradients of gradients
 // are refused.
-at::Tensor LayerNormOptimized(const at::Tensor& x, const at::Tensor& gamma, const at::Tensor& beta, double eps);
+at::Tensor Optimized(const at::Tensor& x, const at::Tensor& gamma, const at::Tensor& beta, double eps);
 
-}  // namespace stallhound::kernels
+}  // namespace stallhound::kernels::layer_norm

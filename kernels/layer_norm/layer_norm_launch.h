@@ -1,7 +1,7 @@
 #pragma once
 
-// The kernels behind LayerNormOptimized, on raw pointers; free of LibTorch. Contract: layer_norm.h. All tensors are
-// contiguous and of one dtype; pointers need the alignment of their element only, 16 bytes are faster.
+// The kernels behind layer_norm::Optimized, on raw pointers; free of LibTorch. Contract: layer_norm.h. All tensors
+// are contiguous and of one dtype; pointers need the alignment of their element only, 16 bytes are faster.
 
 #include <cuda_runtime_api.h>
 

@@ -11,7 +11,7 @@
 #include "kernels/layer_norm/layer_norm.h"
 #include "kernels/layer_norm/layer_norm_launch.h"
 
-namespace stallhound::kernels {
+namespace stallhound::kernels::layer_norm {
 namespace {
 
 using torch::autograd::AutogradContext;
@@ -105,8 +105,8 @@ class LayerNormFunction : public torch::autograd::Function<LayerNormFunction> {
 
 }  // namespace
 
-at::Tensor LayerNormOptimized(const at::Tensor& x, const at::Tensor& gamma, const at::Tensor& beta, double eps) {
+at::Tensor Optimized(const at::Tensor& x, const at::Tensor& gamma, const at::Tensor& beta, double eps) {
   return LayerNormFunction::apply(x, gamma, beta, eps);
 }
 
-}  // namespace stallhound::kernels
+}  // namespace stallhound::kernels::layer_norm

@@ -6,7 +6,7 @@
 #include "kernels/pair.h"
 #include "kernels/tensor_source.h"
 
-namespace stallhound::kernels {
+namespace stallhound::kernels::layer_norm {
 namespace {
 
 // Of the models whose layers these are: FIGConvNet (16 to 80, 512), MeshGraphNet (128), TensorNet (128, 256).
@@ -83,7 +83,7 @@ Variant MakeVariant(const char* name, LayerNorm layer_norm, ExpectedCounts (*exp
 
 // LibTorch 2.11's CPU version sums gradients in bf16: dgamma of 10000 rows is off by 14% of its largest value.
 Variant LibTorchVariant() {
-  Variant variant = MakeVariant("libtorch", LayerNormLibTorch, Unknown);
+  Variant variant = MakeVariant("libtorch", LibTorch, Unknown);
   variant.devices = {Device::kCuda};
   variant.peer_error_ratio = 0x1p-6;
   return variant;
@@ -91,7 +91,7 @@ Variant LibTorchVariant() {
 
 }  // namespace
 
-Pair LayerNormPair() {
+Pair MakePair() {
   Pair pair;
   pair.name = "layer_norm";
   pair.cuda_shapes = ShapesOfEachWidth({200'000, 1'200'000});
@@ -104,9 +104,9 @@ Pair LayerNormPair() {
   pair.inputs = {{"x", true}, {"gamma", true}, {"beta", true}};
   pair.outputs = {{"y"}};
   pair.make_inputs = MakeInputs;
-  pair.variants = {MakeVariant("reference", LayerNormReference, Unknown),
-                   MakeVariant("optimized", LayerNormOptimized, OptimizedCounts), LibTorchVariant()};
+  pair.variants = {MakeVariant("reference", Reference, Unknown), MakeVariant("optimized", Optimized, OptimizedCounts),
+                   LibTorchVariant()};
   return pair;
 }
 
-}  // namespace stallhound::kernels
+}  // namespace stallhound::kernels::layer_norm

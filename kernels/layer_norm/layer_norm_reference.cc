@@ -4,9 +4,9 @@
 
 #include "kernels/layer_norm/layer_norm.h"
 
-namespace stallhound::kernels {
+namespace stallhound::kernels::layer_norm {
 
-at::Tensor LayerNormReference(const at::Tensor& x, const at::Tensor& gamma, const at::Tensor& beta, double eps) {
+at::Tensor Reference(const at::Tensor& x, const at::Tensor& gamma, const at::Tensor& beta, double eps) {
   const at::ScalarType accumulation = x.scalar_type() == at::kDouble ? at::kDouble : at::kFloat;
   const at::Tensor wide = x.to(accumulation);
   const at::Tensor mean = wide.mean(-1, /*keepdim=*/true);
@@ -15,8 +15,8 @@ at::Tensor LayerNormReference(const at::Tensor& x, const at::Tensor& gamma, cons
   return (gamma.to(accumulation) * normalized + beta.to(accumulation)).to(x.scalar_type());
 }
 
-at::Tensor LayerNormLibTorch(const at::Tensor& x, const at::Tensor& gamma, const at::Tensor& beta, double eps) {
+at::Tensor LibTorch(const at::Tensor& x, const at::Tensor& gamma, const at::Tensor& beta, double eps) {
   return at::layer_norm(x, {x.size(-1)}, gamma, beta, eps);
 }
 
-}  // namespace stallhound::kernels
+}  // namespace stallhound::kernels::layer_norm

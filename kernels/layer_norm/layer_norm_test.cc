@@ -18,9 +18,9 @@
 #include "kernels/testing/cuda_device.h"
 #include "kernels/testing/pair_tests.h"
 
-SH_PAIR_TESTS(LayerNorm);
+SH_PAIR_TESTS(layer_norm);
 
-namespace stallhound::kernels {
+namespace stallhound::kernels::layer_norm {
 namespace {
 
 using ::testing::HasSubstr;
@@ -34,7 +34,7 @@ struct Gradients {
 
 Gradients ForwardBackward(at::Tensor x, at::Tensor gamma, at::Tensor beta, const at::Tensor& dy) {
   for (at::Tensor* input : {&x, &gamma, &beta}) *input = input->detach().requires_grad_();
-  const at::Tensor y = LayerNormOptimized(x, gamma, beta, kEps);
+  const at::Tensor y = Optimized(x, gamma, beta, kEps);
   return {y.detach(), torch::autograd::grad({y}, {x, gamma, beta}, {dy})};
 }
 
@@ -50,7 +50,7 @@ TEST(LayerNormReferenceTest, IsTheFormula) {
   // Mean 3, variance (4 + 1 + 0 + 9) / 4 = 3.5.
   const double rho = 1 / std::sqrt(3.5 + 0.5);
   const at::Tensor expected = at::tensor({-2 * rho, -rho, 0.0, 3 * rho + 10}, at::kDouble);
-  EXPECT_TRUE(LayerNormReference(x, gamma, beta, 0.5).allclose(expected, 1e-14, 1e-14));
+  EXPECT_TRUE(Reference(x, gamma, beta, 0.5).allclose(expected, 1e-14, 1e-14));
 }
 
 TEST(LayerNormTest, KeepsLeadingDimensions) {
@@ -58,30 +58,29 @@ TEST(LayerNormTest, KeepsLeadingDimensions) {
   const at::Tensor x = source.Normal({2, 3, 4, 5}, at::kFloat);
   const at::Tensor gamma = source.Normal({5}, at::kFloat);
   const at::Tensor beta = source.Normal({5}, at::kFloat);
-  const at::Tensor y = LayerNormOptimized(x, gamma, beta, kEps);
+  const at::Tensor y = Optimized(x, gamma, beta, kEps);
   EXPECT_EQ(y.sizes(), x.sizes());
-  EXPECT_TRUE(y.view({24, 5}).equal(LayerNormOptimized(x.view({24, 5}), gamma, beta, kEps)));
-  EXPECT_TRUE(y[1][2][3].equal(LayerNormOptimized(x[1][2][3], gamma, beta, kEps)));
+  EXPECT_TRUE(y.view({24, 5}).equal(Optimized(x.view({24, 5}), gamma, beta, kEps)));
+  EXPECT_TRUE(y[1][2][3].equal(Optimized(x[1][2][3], gamma, beta, kEps)));
 }
 
 TEST(LayerNormTest, TakesConstantAndLargeRows) {
   const at::Tensor ones = at::ones({16});
   const at::Tensor zeros = at::zeros({16});
-  EXPECT_TRUE(LayerNormOptimized(at::full({3, 16}, 7.0), ones, zeros, kEps).equal(at::zeros({3, 16})));
+  EXPECT_TRUE(Optimized(at::full({3, 16}, 7.0), ones, zeros, kEps).equal(at::zeros({3, 16})));
   TensorSource source(Device::kCpu, 1);
   const at::Tensor noise = source.Normal({64, 16}, at::kFloat);
   const at::Tensor shifted = (noise + 1e4).contiguous();
-  const at::Tensor exact =
-      LayerNormReference(shifted.to(at::kDouble), ones.to(at::kDouble), zeros.to(at::kDouble), kEps);
+  const at::Tensor exact = Reference(shifted.to(at::kDouble), ones.to(at::kDouble), zeros.to(at::kDouble), kEps);
   // By differences of squares nothing would be left of the variance.
-  EXPECT_LT((LayerNormOptimized(shifted, ones, zeros, kEps) - exact).abs().max().item<double>(), 1e-2);
+  EXPECT_LT((Optimized(shifted, ones, zeros, kEps) - exact).abs().max().item<double>(), 1e-2);
 }
 
 TEST(LayerNormTest, LetsNotANumberThroughInItsRowOnly) {
   for (const at::ScalarType type : {at::kFloat, at::kBFloat16}) {
     at::Tensor x = at::ones({3, 32}, type);
     x[1][5] = std::numeric_limits<float>::quiet_NaN();
-    const at::Tensor y = LayerNormOptimized(x, at::ones({32}, type), at::zeros({32}, type), kEps);
+    const at::Tensor y = Optimized(x, at::ones({32}, type), at::zeros({32}, type), kEps);
     EXPECT_TRUE(y[1].isnan().all().item<bool>());
     EXPECT_FALSE(y[0].isnan().any().item<bool>() || y[2].isnan().any().item<bool>());
   }
@@ -107,20 +106,20 @@ TEST(LayerNormTest, NamesWhatDoesNotFit) {
   const at::Tensor x = at::ones({2, 8});
   const at::Tensor good = at::ones({8});
   const auto thrown = [&](const at::Tensor& gamma, const at::Tensor& beta, double eps) {
-    return WhatIsThrown([&] { LayerNormOptimized(x, gamma, beta, eps); });
+    return WhatIsThrown([&] { Optimized(x, gamma, beta, eps); });
   };
   EXPECT_EQ(thrown(good, good, kEps), "nothing");
   EXPECT_THAT(thrown(at::ones({7}), good, kEps), HasSubstr("layer norm of x [2, 8] with a parameter of sizes [7]"));
   EXPECT_THAT(thrown(good, at::ones({8}, at::kBFloat16), kEps), HasSubstr("must be alike"));
   EXPECT_THAT(thrown(good, good, 0), HasSubstr("eps 0: must be positive"));
   const at::Tensor wide = at::ones({8}, at::kDouble);
-  EXPECT_THAT(WhatIsThrown([&] { LayerNormOptimized(wide, wide, wide, kEps); }), HasSubstr("only float and bfloat16"));
-  EXPECT_THAT(WhatIsThrown([&] { LayerNormOptimized(at::ones({}), good, good, kEps); }), HasSubstr("of a scalar"));
+  EXPECT_THAT(WhatIsThrown([&] { Optimized(wide, wide, wide, kEps); }), HasSubstr("only float and bfloat16"));
+  EXPECT_THAT(WhatIsThrown([&] { Optimized(at::ones({}), good, good, kEps); }), HasSubstr("of a scalar"));
 }
 
 TEST(LayerNormTest, RefusesGradientsOfGradients) {
   at::Tensor x = at::ones({2, 8}).requires_grad_();
-  const at::Tensor y = LayerNormOptimized(x, at::ones({8}), at::ones({8}), kEps);
+  const at::Tensor y = Optimized(x, at::ones({8}), at::ones({8}), kEps);
   EXPECT_THAT(
       WhatIsThrown([&] { torch::autograd::grad({y.sum()}, {x}, {}, /*retain_graph=*/true, /*create_graph=*/true); }),
       HasSubstr("no gradients of gradients"));
@@ -170,4 +169,4 @@ TEST(LayerNormCudaTest, ReachesElementsBeyond32Bits) {
 }
 
 }  // namespace
-}  // namespace stallhound::kernels
+}  // namespace stallhound::kernels::layer_norm

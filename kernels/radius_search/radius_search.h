@@ -24,7 +24,7 @@
 
 #include <ATen/core/Tensor.h>
 
-namespace stallhound::kernels {
+namespace stallhound::kernels::radius_search {
 
 constexpr int64_t kMostNeighbors = 1024;
 
@@ -61,4 +61,4 @@ ExactSearch ExactSearchOptimized;
 LimitedSearch LimitedSearchHashGrid;
 ExactSearch ExactSearchHashGrid;
 
-}  // namespace stallhound::kernels
+}  // namespace stallhound::kernels::radius_search

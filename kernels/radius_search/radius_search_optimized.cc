@@ -8,7 +8,7 @@
 #include "kernels/radius_search/radius_search.h"
 #include "kernels/radius_search/radius_search_launch.h"
 
-namespace stallhound::kernels {
+namespace stallhound::kernels::radius_search {
 namespace {
 
 constexpr int64_t kMostRows = int64_t{1} << 30;
@@ -227,4 +227,4 @@ ExactNeighbors ExactSearchHashGrid(const at::Tensor& points, const at::Tensor& q
   return problem.IsEmpty() ? EmptyExact(problem) : ExactHashGrid(problem);
 }
 
-}  // namespace stallhound::kernels
+}  // namespace stallhound::kernels::radius_search

@@ -11,7 +11,7 @@
 #include "kernels/radius_search/radius_search.h"
 #include "kernels/tensor_source.h"
 
-namespace stallhound::kernels {
+namespace stallhound::kernels::radius_search {
 namespace {
 
 // Uniform points and queries in the unit cube; of max_neighbors 0 all neighbours are asked for.
@@ -173,7 +173,7 @@ Variant HashGridVariant() {
 
 }  // namespace
 
-Pair RadiusSearchPair() {
+Pair MakePair() {
   Pair pair;
   pair.name = "radius_search";
   pair.cuda_shapes = CudaShapes();
@@ -196,4 +196,4 @@ Pair RadiusSearchPair() {
   return pair;
 }
 
-}  // namespace stallhound::kernels
+}  // namespace stallhound::kernels::radius_search

@@ -13,7 +13,7 @@
 
 #include "kernels/radius_search/radius_search.h"
 
-namespace stallhound::kernels {
+namespace stallhound::kernels::radius_search {
 namespace {
 
 // The distances of one chunk: 64 MiB on the CPU, 1 GiB on a GPU, whose topk is slow where rows are few.
@@ -128,4 +128,4 @@ ExactNeighbors ExactSearchReference(const at::Tensor& points, const at::Tensor& 
   return {at::cat(indices).to(at::kInt), at::cat(distances), Begins(at::cat(rows), queries.size(0) * queries.size(1))};
 }
 
-}  // namespace stallhound::kernels
+}  // namespace stallhound::kernels::radius_search

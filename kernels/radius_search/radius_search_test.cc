@@ -19,9 +19,9 @@
 #include "kernels/testing/cuda_device.h"
 #include "kernels/testing/pair_tests.h"
 
-SH_PAIR_TESTS(RadiusSearch);
+SH_PAIR_TESTS(radius_search);
 
-namespace stallhound::kernels {
+namespace stallhound::kernels::radius_search {
 namespace {
 
 using ::testing::HasSubstr;
@@ -275,4 +275,4 @@ TEST(RadiusSearchErrorTest, NamesWhatDoesNotFit) {
 }
 
 }  // namespace
-}  // namespace stallhound::kernels
+}  // namespace stallhound::kernels::radius_search

@@ -12,16 +12,15 @@
 #include "kernels/case_runner.h"
 #include "kernels/pair.h"
 
-// At global scope, once for each pair: tests the pair that `Pair NAMEPair()` of stallhound::kernels makes.
-#define SH_PAIR_TESTS(NAME)                                                                                     \
-  namespace stallhound::kernels {                                                                               \
-  Pair NAME##Pair();                                                                                            \
-  INSTANTIATE_TEST_SUITE_P(NAME, DescriptorTest, ::testing::Values(&TestedPair<NAME##Pair>()), DescriptorName); \
-  INSTANTIATE_TEST_SUITE_P(NAME, VariantTest, ::testing::ValuesIn(AllSubjects(TestedPair<NAME##Pair>())),       \
-                           SubjectName);                                                                        \
-  INSTANTIATE_TEST_SUITE_P(NAME, OwnVariantTest, ::testing::ValuesIn(OwnSubjects(TestedPair<NAME##Pair>())),    \
-                           SubjectName);                                                                        \
-  }                                                                                                             \
+// At global scope: tests the pair that stallhound::kernels::NAME::MakePair() makes.
+#define SH_PAIR_TESTS(NAME)                                                                                           \
+  namespace stallhound::kernels::NAME {                                                                               \
+  Pair MakePair();                                                                                                    \
+  INSTANTIATE_TEST_SUITE_P(NAME, DescriptorTest, ::testing::Values(&TestedPair<MakePair>()), DescriptorName);         \
+  INSTANTIATE_TEST_SUITE_P(NAME, VariantTest, ::testing::ValuesIn(AllSubjects(TestedPair<MakePair>())), SubjectName); \
+  INSTANTIATE_TEST_SUITE_P(NAME, OwnVariantTest, ::testing::ValuesIn(OwnSubjects(TestedPair<MakePair>())),            \
+                           SubjectName);                                                                              \
+  }                                                                                                                   \
   static_assert(true)
 
 namespace stallhound::kernels {
