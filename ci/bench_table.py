@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
-"""Writes the bench's numbers into a layer's README: bench_table.py RESULT.json LAYER [--root FOLDER]
+"""Writes the bench's numbers into a README of a layer or model: bench_table.py RESULT.json NAME [--root FOLDER]
 
-The table replaces what lies between `<!-- bench: begin -->` and `<!-- bench: end -->` in kernels/LAYER/README.md. RESULT.json
-is what bench wrote with --benchmark_out. Exit codes: 2 usage, 3 a result or README that does not fit.
+The table replaces what lies between `<!-- bench: begin -->` and `<!-- bench: end -->` in kernels/NAME/README.md, where there is no
+such layer in models/NAME/README.md. RESULT.json is what bench wrote with --benchmark_out. Exit codes: 2 usage, 3 a result or README that does not fit.
 """
 
 import argparse
@@ -13,6 +13,7 @@ import sys
 
 import readme_table
 
+FOLDERS = ("kernels", "models")
 COLUMNS = ("shape", "dtype", "pass", "reference, us", "optimized, us", "in a graph, us", "speed-up", "share of the copy")
 PAIR = ("reference", "optimized")  # what further variants stand beside, in a column each
 SUFFIX = "/iterations:1/manual_time"
@@ -29,12 +30,12 @@ def microseconds(value_ns):
     return UNKNOWN if value_ns is None else f"{value_ns / 1e3:.4g}"
 
 
-def cases_of(result, layer):
+def cases_of(result, name):
     """{(shape, dtype, pass): {variant: row}}, in the order of the run."""
     cases = {}
     for row in result["benchmarks"]:
         parts = row["name"].removesuffix(SUFFIX).split("/")
-        if len(parts) != 5 or parts[0] != layer or row.get("run_type", "iteration") != "iteration":
+        if len(parts) != 5 or parts[0] != name or row.get("run_type", "iteration") != "iteration":
             continue
         cases.setdefault((parts[3], parts[2], parts[4]), {})[parts[1]] = row
     return cases
@@ -57,18 +58,23 @@ def cells_of(case, variants, further):
     return [*case, *pair, speedup, copy_share, *others]
 
 
-def table(result, layer, commit):
+def table(result, name, commit):
     context = result["context"]
     if context.get("stallhound_pass") != "time":
         raise ValueError("a recording pass has no times; run the bench without --stallhound_record_iterations")
-    cases = cases_of(result, layer)
+    cases = cases_of(result, name)
     if not cases:
-        raise ValueError(f"no case of {layer} is in it")
+        raise ValueError(f"no case of {name} is in it")
     further = further_variants(cases)
     rows = [cells_of(case, variants, further) for case, variants in cases.items()]
     source = readme_table.source(context["device_name"], [f"LibTorch {context['torch_version']}"], context["date"], commit)
     columns = [*COLUMNS, *(f"{name}, us" for name in further)]
     return f"{readme_table.table(columns, rows)}\n\n{source}"
+
+
+def readme_of(name, root):
+    paths = [os.path.join(root, folder, name, "README.md") for folder in FOLDERS]
+    return next(filter(os.path.exists, paths), paths[0])
 
 
 def head_commit(root):
@@ -78,14 +84,14 @@ def head_commit(root):
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("result")
-    parser.add_argument("layer")
+    parser.add_argument("name")
     parser.add_argument("--root", default=os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
     parser.add_argument("--commit", help="what was measured; without it, what is checked out")
     arguments = parser.parse_args()
-    path = os.path.join(arguments.root, "kernels", arguments.layer, "README.md")
+    path = readme_of(arguments.name, arguments.root)
     try:
         with open(arguments.result) as file:
-            text = table(json.load(file), arguments.layer, arguments.commit or head_commit(arguments.root))
+            text = table(json.load(file), arguments.name, arguments.commit or head_commit(arguments.root))
     except (OSError, KeyError, ValueError, subprocess.CalledProcessError) as error:
         print(f"bench_table: cannot make a table of {arguments.result}: {error}", file=sys.stderr)
         return 3

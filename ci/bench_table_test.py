@@ -53,9 +53,9 @@ class TableTest(unittest.TestCase):
 
 
 class ReadmeTest(unittest.TestCase):
-    def run_on(self, readme, result=RESULT):
+    def run_on(self, readme, result=RESULT, parent="kernels"):
         with tempfile.TemporaryDirectory() as root:
-            folder = os.path.join(root, "kernels", "scale")
+            folder = os.path.join(root, parent, "scale")
             os.makedirs(folder)
             readme_path, result_path = os.path.join(folder, "README.md"), os.path.join(root, "result.json")
             with open(readme_path, "w") as file:
@@ -73,6 +73,7 @@ class ReadmeTest(unittest.TestCase):
             code, _, readme = self.run_on(f"# scale\n\n{BEGIN}\n{between}{END}\n\nMore.\n")
             self.assertEqual((code, readme), (0, written))
         self.assertEqual(self.run_on(written)[2], written)
+        self.assertEqual(self.run_on(f"# scale\n\n{BEGIN}\n{END}\n\nMore.\n", parent="models")[::2], (0, written))
 
     def test_leaves_a_readme_without_marks_alone(self):
         for readme in ("# scale\n", f"{END}\n{BEGIN}\n"):
