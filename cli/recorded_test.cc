@@ -80,7 +80,9 @@ TEST_P(RecordedTest, AnUnknownCountIsInconclusiveIfStrict) {
 
 INSTANTIATE_TEST_SUITE_P(OnH200, RecordedTest,
                          ::testing::Values(Recording{"cuda-driver", "cuda-driver.spool.zst", true},
+                                           Recording{"cuda-driver-light", "cuda-driver-light.spool.zst", true},
                                            Recording{"cuda-runtime", "cuda-runtime.spool.zst", true},
+                                           Recording{"cuda-runtime-light", "cuda-runtime-light.spool.zst", true},
                                            Recording{"cupy", "cupy.spool.zst", false},
                                            Recording{"detection", "detection.spool.zst", true},
                                            Recording{"graph-model", "graph-model.spool.zst", true},
@@ -89,6 +91,7 @@ INSTANTIATE_TEST_SUITE_P(OnH200, RecordedTest,
                                            Recording{"nvtx-operators", "nvtx-operators.spool.zst", true},
                                            Recording{"nvtx-threads", "nvtx-threads.spool.zst", false},
                                            Recording{"pytorch", "pytorch.spool.zst", true},
+                                           Recording{"pytorch-light", "pytorch-light.spool.zst", true},
                                            Recording{"pytorch-kineto", "pytorch.kineto.json.gz", false},
                                            Recording{"two-ranks", "two-ranks", true}),
                          NameOf);
