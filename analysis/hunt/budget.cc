@@ -105,11 +105,17 @@ std::optional<double> TotalOf(BudgetQuantity quantity, const EventCounts& counts
   return total;
 }
 
-// Some events of another tool's file lack their size.
+// Some events lack their size; without a detail, which our own recorder does not give, it may be that of a copy.
 bool LacksBytes(const std::vector<LossSummary>& losses) {
   return std::any_of(losses.begin(), losses.end(), [](const LossSummary& loss) {
-    return loss.id == capture::Info(capture::LossCounter::kMissingField).id && loss.detail &&
-           loss.detail->find("bytes") != std::string::npos;
+    return loss.id == capture::Info(capture::LossCounter::kMissingField).id &&
+           (!loss.detail || loss.detail->find("bytes") != std::string::npos);
+  });
+}
+
+bool HidesGraphs(const std::vector<LossSummary>& losses) {
+  return std::any_of(losses.begin(), losses.end(), [](const LossSummary& loss) {
+    return loss.id == capture::Info(capture::LossCounter::kGraphLevelOnly).id;
   });
 }
 
@@ -180,6 +186,9 @@ class Judge {
     }
     if (quantity == BudgetQuantity::kBytes && LacksBytes(range_.counts->losses)) {
       return "not every copy says its bytes (see Losses)";
+    }
+    if (is_of_copies && HidesGraphs(range_.counts->losses)) {
+      return "CUDA graphs ran, and the copies inside them were not recorded (see Losses)";
     }
     if (is_of_copies && range_.counts->unplaced_count > 0) {
       return fmt::format("{} GPU records have no known launch and lie in no occurrence", range_.counts->unplaced_count);

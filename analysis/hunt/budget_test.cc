@@ -167,6 +167,13 @@ TEST_F(BudgetTest, LossOfCostsConcernsCostsAlone) {
   EXPECT_NE(ratio.reason, "");
 }
 
+TEST_F(BudgetTest, GraphsRecordedAsAWholeMayHideCopies) {
+  counts_.losses.push_back({"graph-level-only", "", capture::LossSeverity::kLoss, 7});
+  EXPECT_EQ(JudgeOne(BudgetQuantity::kCopies, 100).outcome, BudgetOutcome::kInconclusive);
+  EXPECT_EQ(JudgeOne(BudgetQuantity::kBytes, 1e9).outcome, BudgetOutcome::kInconclusive);
+  EXPECT_EQ(JudgeOne(BudgetQuantity::kWaits, 5).outcome, BudgetOutcome::kFine) << "a graph holds none";
+}
+
 TEST_F(BudgetTest, TheUnknownIsNeverFine) {
   hunt_.recoverable_all_ns.reset();
   EXPECT_EQ(JudgeOne(BudgetQuantity::kRecoverableRatio, 1).outcome, BudgetOutcome::kInconclusive);

@@ -44,6 +44,7 @@ absl::StatusOr<ExportSummary> Export(CaptureReader& reader, const ExportOptions&
   SH_RETURN_IF_ERROR(sink->Finish());
   SH_RETURN_IF_ERROR(output(piece));
   summary.slice_count = timeline.slice_count();
+  summary.untimed_copy_count = timeline.untimed_copy_count();
   return summary;
 }
 

@@ -47,6 +47,7 @@ struct ExportOptions {
 
 struct ExportSummary {
   int64_t slice_count = 0;
+  int64_t untimed_copy_count = 0;  // left out: when the GPU made them is not known
   uint64_t byte_count = 0;
 };
 

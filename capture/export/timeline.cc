@@ -114,6 +114,7 @@ void Timeline::AddPlace(std::optional<uint32_t> stack_id, std::vector<Argument>&
 }
 
 absl::Status Timeline::On(const HostCallBatch& batch) {
+  const bool has_work = reader_.info().recorded.test(static_cast<size_t>(Table::kKernel));
   std::vector<Argument> arguments;
   for (size_t i = 0; i < batch.size; ++i) {
     if (!IsWanted(batch.start_ns[i], batch.end_ns[i])) continue;
@@ -125,7 +126,7 @@ absl::Status Timeline::On(const HostCallBatch& batch) {
     if (batch.correlation_id[i]) {
       arguments.push_back({"correlation", static_cast<int64_t>(*batch.correlation_id[i])});
       // A call inside another has its correlation id: the arrow begins at the outer one.
-      if (HasWork(batch.api_class[i]) && !batch.is_nested[i])
+      if (has_work && HasWork(batch.api_class[i]) && !batch.is_nested[i])
         slice.flow_id = FlowId(batch.process_id[i], *batch.correlation_id[i]);
     }
     if (batch.return_value[i] && *batch.return_value[i] != 0) arguments.push_back({"result", *batch.return_value[i]});
@@ -141,7 +142,10 @@ template <typename Batch>
 absl::Status Timeline::AddGpuWork(const Batch& batch, size_t i, Content content, Slice slice,
                                   std::vector<Argument>& arguments) {
   const std::optional<int64_t> end_ns = batch.end_ns[i];
-  if (!end_ns) return absl::OkStatus();  // when the GPU did it is not known
+  if (!end_ns) {
+    ++untimed_copy_count_;
+    return absl::OkStatus();
+  }
   slice.start_ns = batch.start_ns[i];
   slice.end_ns = *end_ns;
   arguments.push_back({"device", int64_t{batch.device_id[i]}});

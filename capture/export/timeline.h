@@ -29,6 +29,7 @@ class Timeline : public CaptureVisitor {
   // After the dimensions: the tracks that an analysis adds, at the top.
   absl::Status AddExtraTracks();
   int64_t slice_count() const { return tracks_.slice_count(); }
+  int64_t untimed_copy_count() const { return untimed_copy_count_; }
 
   absl::Status On(const ProcessBatch& batch) override {
     tracks_.Add(batch);
@@ -63,6 +64,7 @@ class Timeline : public CaptureVisitor {
 
   const CaptureReader& reader_;
   const ExportOptions& options_;
+  int64_t untimed_copy_count_ = 0;
   TrackTable tracks_;
   absl::flat_hash_map<uint32_t, KernelShapeRow> shapes_;
   absl::flat_hash_map<uint32_t, std::string> places_;     // user frames: "train.py:12 step"

@@ -11,7 +11,7 @@
 namespace stallhound::capture {
 
 // Grows with every change of the schema that an older reader would misread.
-inline constexpr int kCaptureSchemaVersion = 1;
+inline constexpr int kCaptureSchemaVersion = 2;  // 2: copies may have no end_ns
 // PRAGMA application_id of a capture file: "SHcp".
 inline constexpr int kCaptureApplicationId = 0x53486370;
 

@@ -242,10 +242,13 @@ class JoinedReader : public CaptureReader {
 
   void AddThreads(const SmallTables& host, const SmallTables& trace) {
     absl::flat_hash_map<std::pair<uint32_t, int64_t>, uint32_t> known;
+    // The trace tells threads apart by their tid alone, so of those that had one after the other the first stands for
+    // all.
     for (ThreadRow row : host.threads) {
-      host_side_.threads[row.thread_id] = row.thread_id;
+      const auto [same, is_new] = known.try_emplace({row.process_id, row.tid}, static_cast<uint32_t>(threads_.size));
+      host_side_.threads[row.thread_id] = same->second;
+      if (!is_new) continue;
       Adopt(host_side_, strings_, row);
-      known[{row.process_id, row.tid}] = row.thread_id;
       threads_.Append(row);
     }
     for (ThreadRow row : trace.threads) {

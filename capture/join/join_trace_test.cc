@@ -154,6 +154,20 @@ TEST(JoinTrace, OneProcessOneAxisOneSetOfTexts) {
   EXPECT_EQ(strings.Get(rows.environment[0].value), "580");
 }
 
+TEST(JoinTrace, ThreadsThatHadOneTidAreOne) {
+  auto host = Host();
+  AddThread(*host, 1, 0, 71);
+  AddRange(*host, "later", 5'000, 5'500, 1);
+  const auto joined = JoinTrace(std::move(host), Trace());
+  ASSERT_TRUE(joined.ok()) << joined.status();
+  Rows rows;
+  ASSERT_TRUE((*joined)->Read(AllTables(), rows).ok());
+  ASSERT_EQ(rows.threads.size(), 2u);
+  for (const RangeRow& range : rows.ranges) EXPECT_EQ(range.thread_id, 0u) << (*joined)->strings().Get(range.name);
+  ASSERT_EQ(rows.calls.size(), 1u);
+  EXPECT_EQ(rows.calls[0].thread_id, rows.threads[1].thread_id);
+}
+
 TEST(JoinTrace, RangesOutsideOfTheTraceAreLeftOutAndCounted) {
   const auto joined = JoinTrace(Host(), Trace());
   ASSERT_TRUE(joined.ok());

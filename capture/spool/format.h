@@ -24,7 +24,7 @@
 namespace stallhound::capture::spool {
 
 inline constexpr char kFileMagic[8] = {'S', 'H', 'S', 'P', 'O', 'O', 'L', '1'};
-inline constexpr uint32_t kFormatVersion = 1;
+inline constexpr uint32_t kFormatVersion = 2;  // 2: copies may have the times of their calls
 inline constexpr uint32_t kHeaderBytes = 16384;
 inline constexpr uint32_t kUnitBytes = 65536;
 inline constexpr uint32_t kActivityUnits = 4;        // 256 KiB: small buffers bound the loss at SIGKILL

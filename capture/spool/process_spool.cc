@@ -296,6 +296,10 @@ void ProcessSpool::CountWorkLosses() {
   if (const Occurrences& violations = work_.violations(); violations.count > 0) {
     CountLoss(LossCounter::kClockViolation, violations.count, violations.first_ns, violations.last_ns);
   }
+  // Light sees calls only, and nothing of what a graph does.
+  if (header().mode == Mode::kLight && graph_launch_count_ > 0) {
+    CountLoss(LossCounter::kGraphLevelOnly, graph_launch_count_, first_ns_, last_ns_);
+  }
   // After a kill what follows the last delivered time is unknown, not lost. The recorder's own count leaves out what a
   // graph captured; the launches found without work give the interval.
   const auto missing =

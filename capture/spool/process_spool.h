@@ -72,8 +72,6 @@ class ProcessSpool {
   // Kernels whose shape the dictionary lacks.
   int64_t unknown_shape_count() const { return unknown_shape_count_; }
 
-  int64_t graph_launch_count() const { return graph_launch_count_; }
-
   // When an event was recorded: its own time or the start of its call; null if neither is known.
   std::optional<int64_t> EventTime(const CudaEventRecord& event) const;
   // Start and end of an event record; null if it is damaged, has no times or impossible ones. Such records were counted

@@ -115,12 +115,6 @@ class SpoolReader : public CaptureReader {
           has_gpu || header.gpu_state.load() == GpuState::kRecording || header.gpu_state.load() == GpuState::kLost;
       NoteGpuState(header);
       if (header.operators != 0) NoteOperators(*spool);
-      if (header.mode == Mode::kLight && spool->graph_launch_count() > 0) {
-        info_.notes.push_back(
-            fmt::format("process {}: copies inside the {} launches of CUDA graphs are not in this "
-                        "recording: light mode sees calls only; use --mode default",
-                        header.pid, spool->graph_launch_count()));
-      }
     }
     info_.uuid = uuid.Text();
     info_.epoch_ns = start_ns;

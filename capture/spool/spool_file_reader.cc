@@ -12,6 +12,11 @@
 #include "base/status_macros.h"
 
 namespace stallhound::capture::spool {
+namespace {
+
+constexpr uint32_t kOldestVersion = 1;
+
+}  // namespace
 
 absl::StatusOr<std::unique_ptr<SpoolFileReader>> SpoolFileReader::Open(const std::string& path) {
   // Before opening, which would wait for the writer of a FIFO.
@@ -40,11 +45,12 @@ absl::Status SpoolFileReader::Load() {
         fmt::format("opening spool {}: {} bytes are less than its header", path_, status.st_size));
   }
   const FileHeader& head = header();
-  if (head.version != kFormatVersion || head.header_bytes != kHeaderBytes || head.unit_bytes != kUnitBytes) {
+  if (head.version < kOldestVersion || head.version > kFormatVersion || head.header_bytes != kHeaderBytes ||
+      head.unit_bytes != kUnitBytes) {
     return absl::InvalidArgumentError(
         fmt::format("opening spool {}: format version {} (header {} bytes, units of {}), but this stallhound reads "
-                    "version {}; use the stallhound that recorded it",
-                    path_, head.version, head.header_bytes, head.unit_bytes, kFormatVersion));
+                    "versions {} to {}; use the stallhound that recorded it",
+                    path_, head.version, head.header_bytes, head.unit_bytes, kOldestVersion, kFormatVersion));
   }
   return ScanChunks(static_cast<uint64_t>(status.st_size));
 }

@@ -1,7 +1,8 @@
 #pragma once
 
-// What a thread keeps between two records: its place in the spool. One thread-local pointer into memory that is mapped,
-// never malloc'ed, and used again by later threads. Shared by all writers of the process. std only.
+// What a thread keeps between two records: its place in the spool. A thread-local pointer into memory that is mapped,
+// never malloc'ed, and used again by later threads, and which thread it is. Shared by all writers of the process. std
+// only.
 
 #include <pthread.h>
 

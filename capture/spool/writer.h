@@ -128,8 +128,8 @@ class SpoolWriter {
   // KeyValueRecord of two interned strings. Of a key that is written again the reader takes the last value.
   void AddKeyValue(std::string_view key, std::string_view value) noexcept;
 
-  // The calling thread's index; its ThreadRecord is written at the first call. Two threads never share one, though the
-  // system may give one the id that the other had. 0: not recording.
+  // The calling thread's index; its ThreadRecord is written at the first call. Two threads that call this never share
+  // one, though the system may give one the id that the other had. 0: not recording.
   uint32_t ThreadIndex() noexcept;
   // 512 bytes of the calling thread's own, 8-aligned, zero at its first record in this file: one user may keep its
   // state there. Null: not recording.

@@ -92,13 +92,14 @@ uint32_t SpoolWriter::AddThread(int64_t tid, std::string_view name, bool is_call
   const uint32_t known = interner_.Find(hash, kind, &key, 1);
   // Whoever took the index before is dead: the system has given its id to the caller.
   const bool is_recycled = is_caller && (known & kTakenThread) != 0;
+  const bool is_new = known == 0 || is_recycled;
+  record.thread_index = is_new ? next_ids_[kind] + 1 : known & ~kTakenThread;
   const uint8_t* place = nullptr;
-  record.thread_index = known & ~kTakenThread;
-  if (known == 0 || is_recycled) {
-    record.thread_index = next_ids_[kind] + 1;
+  // A thread knows its name better than /proc told when only its id was known.
+  if (is_new || is_caller) {
     place = PutDictionary(&record.header, sizeof(record), nullptr, 0);
     if (place == nullptr) return 0;
-    next_ids_[kind] = record.thread_index;
+    if (is_new) next_ids_[kind] = record.thread_index;
   }
   const uint32_t id = record.thread_index | (is_caller ? kTakenThread : known & kTakenThread);
   if (known == 0) {

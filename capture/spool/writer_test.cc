@@ -247,6 +247,10 @@ TEST_F(WriterTest, AThreadTakesTheIndexThatOthersKnowItBy) {
   const uint32_t known = writer.ThreadIndexOf(77);
   EXPECT_EQ(IndexOfNewThread(writer), known);
   EXPECT_NE(IndexOfNewThread(writer), known);
+  writer.Close();
+  Contents contents = ReadSpool(writer.path());
+  EXPECT_EQ(contents.threads.size(), 2u);
+  EXPECT_EQ(contents.counts[RecordType::kThread], 3) << "it says its name, which nobody knew";
 }
 
 TEST_F(WriterTest, AThreadStaysItselfWhileItEnds) {

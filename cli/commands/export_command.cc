@@ -116,6 +116,10 @@ absl::StatusOr<int> RunExportCommand(const Options& options, CommandContext& con
   context.console.Note(fmt::format("{}: {} events, {}{}", options.output == "-" ? "stdout" : options.output,
                                    FormatCount(summary.slice_count), FormatBytes(summary.byte_count),
                                    prepared.finding.empty() ? "" : ", around " + prepared.finding));
+  if (summary.untimed_copy_count > 0) {
+    context.console.Note(fmt::format("{} copies left out: the recording has no times of the GPU for them (mode light)",
+                                     FormatCount(summary.untimed_copy_count)));
+  }
   return kExitFine;
 }
 

@@ -51,7 +51,7 @@ ApiEntry MakeApiEntry(const char* name) noexcept {
   entry.role = RoleOf(text);
   entry.is_per_thread_stream =
       text.find("_ptsz") != std::string_view::npos || text.find("_ptds") != std::string_view::npos;
-  // An asynchronous copy stalls if an end is pageable, which only its activity record tells.
+  // An asynchronous copy stalls if an end is pageable, which is known later.
   entry.has_stack = capture::MaySyncHost(entry.api_class) || entry.api_class == ApiClass::kCopyAsync;
   entry.has_callback = entry.has_stack || HasCallbackOnly(entry.api_class);
   entry.has_activity = !entry.has_callback && HasActivity(entry.api_class);

@@ -22,7 +22,7 @@ struct ApiEntry {
   capture::ApiClass api_class = capture::ApiClass::kOther;
   CallRole role = CallRole::kOrdinary;
   bool is_per_thread_stream = false;
-  bool has_callback = false;  // recorded in its callbacks, in every mode (event calls: not in light)
+  bool has_callback = false;  // recorded in its callbacks, in every mode (light: no event calls, but graph launches)
   bool has_stack = false;     // with a stack
   bool has_activity = false;  // recorded by CUPTI's activity record, in default mode
 };

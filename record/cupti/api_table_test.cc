@@ -131,29 +131,6 @@ TEST(CallParametersTest, OffsetsAreThoseOfTheHeaders) {
   EXPECT_PARAMETER("cudaEventQuery", event, cudaEventQuery_v3020_params, event);
   EXPECT_PARAMETER("cuStreamSynchronize", stream, cuStreamSynchronize_params, hStream);
   EXPECT_PARAMETER("cuEventSynchronize", event, cuEventSynchronize_params, hEvent);
-  EXPECT_PARAMETER("cudaMemcpy", bytes, cudaMemcpy_v3020_params, count);
-  EXPECT_PARAMETER("cudaMemcpyAsync", bytes, cudaMemcpyAsync_v3020_params, count);
-  EXPECT_PARAMETER("cudaMemcpyAsync", stream, cudaMemcpyAsync_v3020_params, stream);
-  EXPECT_PARAMETER("cudaMemcpyToSymbol", bytes, cudaMemcpyToSymbol_v3020_params, count);
-  EXPECT_PARAMETER("cudaMemcpyToSymbolAsync", stream, cudaMemcpyToSymbolAsync_v3020_params, stream);
-  EXPECT_PARAMETER("cudaMemcpyFromSymbolAsync", stream, cudaMemcpyFromSymbolAsync_v3020_params, stream);
-  EXPECT_PARAMETER("cudaMemcpyPeer", bytes, cudaMemcpyPeer_v4000_params, count);
-  EXPECT_PARAMETER("cudaMemcpyPeerAsync", stream, cudaMemcpyPeerAsync_v4000_params, stream);
-  EXPECT_PARAMETER("cudaMemcpy2D", bytes, cudaMemcpy2D_v3020_params, width);
-  EXPECT_PARAMETER("cudaMemcpy2D", rows, cudaMemcpy2D_v3020_params, height);
-  EXPECT_PARAMETER("cudaMemcpy2DAsync", stream, cudaMemcpy2DAsync_v3020_params, stream);
-  EXPECT_PARAMETER("cudaMemcpy3DAsync", stream, cudaMemcpy3DAsync_v3020_params, stream);
-  EXPECT_PARAMETER("cuMemcpy", bytes, cuMemcpy_params, ByteCount);
-  EXPECT_PARAMETER("cuMemcpyAsync", stream, cuMemcpyAsync_params, hStream);
-  EXPECT_PARAMETER("cuMemcpyHtoD_v2", bytes, cuMemcpyHtoD_v2_params, ByteCount);
-  EXPECT_PARAMETER("cuMemcpyHtoDAsync_v2", stream, cuMemcpyHtoDAsync_v2_params, hStream);
-  EXPECT_PARAMETER("cuMemcpyDtoH_v2", bytes, cuMemcpyDtoH_v2_params, ByteCount);
-  EXPECT_PARAMETER("cuMemcpyDtoHAsync_v2", stream, cuMemcpyDtoHAsync_v2_params, hStream);
-  EXPECT_PARAMETER("cuMemcpyDtoDAsync_v2", stream, cuMemcpyDtoDAsync_v2_params, hStream);
-  EXPECT_PARAMETER("cuMemcpyPeer", bytes, cuMemcpyPeer_params, ByteCount);
-  EXPECT_PARAMETER("cuMemcpyPeerAsync", stream, cuMemcpyPeerAsync_params, hStream);
-  EXPECT_PARAMETER("cuMemcpy2DAsync_v2", stream, cuMemcpy2DAsync_v2_params, hStream);
-  EXPECT_PARAMETER("cuMemcpy3DAsync_v2", stream, cuMemcpy3DAsync_v2_params, hStream);
   EXPECT_PARAMETER("cudaMalloc", bytes, cudaMalloc_v3020_params, size);
   EXPECT_PARAMETER("cudaMallocManaged", bytes, cudaMallocManaged_v6000_params, size);
   EXPECT_PARAMETER("cudaMallocHost", bytes, cudaMallocHost_v3020_params, size);
@@ -176,6 +153,43 @@ TEST(CallParametersTest, OffsetsAreThoseOfTheHeaders) {
   EXPECT_PARAMETER("cuMemCreate", bytes, cuMemCreate_params, size);
   EXPECT_PARAMETER("cuMemMap", bytes, cuMemMap_params, size);
   EXPECT_PARAMETER("cuMemUnmap", bytes, cuMemUnmap_params, size);
+}
+
+TEST(CallParametersTest, OffsetsOfCopiesAreThoseOfTheHeaders) {
+  EXPECT_PARAMETER("cudaMemcpy", bytes, cudaMemcpy_v3020_params, count);
+  EXPECT_PARAMETER("cudaMemcpyAsync", bytes, cudaMemcpyAsync_v3020_params, count);
+  EXPECT_PARAMETER("cudaMemcpyAsync", stream, cudaMemcpyAsync_v3020_params, stream);
+  EXPECT_PARAMETER("cudaMemcpyToSymbol", bytes, cudaMemcpyToSymbol_v3020_params, count);
+  EXPECT_PARAMETER("cudaMemcpyToSymbolAsync", stream, cudaMemcpyToSymbolAsync_v3020_params, stream);
+  EXPECT_PARAMETER("cudaMemcpyFromSymbolAsync", stream, cudaMemcpyFromSymbolAsync_v3020_params, stream);
+  EXPECT_PARAMETER("cudaMemcpyPeer", bytes, cudaMemcpyPeer_v4000_params, count);
+  EXPECT_PARAMETER("cudaMemcpyPeerAsync", stream, cudaMemcpyPeerAsync_v4000_params, stream);
+  EXPECT_PARAMETER("cudaMemcpy2D", bytes, cudaMemcpy2D_v3020_params, width);
+  EXPECT_PARAMETER("cudaMemcpy2D", rows, cudaMemcpy2D_v3020_params, height);
+  EXPECT_PARAMETER("cudaMemcpy2DAsync", stream, cudaMemcpy2DAsync_v3020_params, stream);
+  EXPECT_PARAMETER("cudaMemcpy3DAsync", stream, cudaMemcpy3DAsync_v3020_params, stream);
+  EXPECT_PARAMETER("cuMemcpy", bytes, cuMemcpy_params, ByteCount);
+  EXPECT_PARAMETER("cuMemcpyAsync", stream, cuMemcpyAsync_params, hStream);
+  EXPECT_PARAMETER("cuMemcpyHtoD_v2", bytes, cuMemcpyHtoD_v2_params, ByteCount);
+  EXPECT_PARAMETER("cuMemcpyHtoDAsync_v2", stream, cuMemcpyHtoDAsync_v2_params, hStream);
+  EXPECT_PARAMETER("cuMemcpyDtoH_v2", bytes, cuMemcpyDtoH_v2_params, ByteCount);
+  EXPECT_PARAMETER("cuMemcpyDtoHAsync_v2", stream, cuMemcpyDtoHAsync_v2_params, hStream);
+  EXPECT_PARAMETER("cuMemcpyDtoDAsync_v2", stream, cuMemcpyDtoDAsync_v2_params, hStream);
+  EXPECT_PARAMETER("cuMemcpyPeer", bytes, cuMemcpyPeer_params, ByteCount);
+  EXPECT_PARAMETER("cuMemcpyPeerAsync", stream, cuMemcpyPeerAsync_params, hStream);
+  EXPECT_PARAMETER("cuMemcpyDtoA_v2", bytes, cuMemcpyDtoA_v2_params, ByteCount);
+  EXPECT_PARAMETER("cuMemcpyAtoD_v2", bytes, cuMemcpyAtoD_v2_params, ByteCount);
+  EXPECT_PARAMETER("cuMemcpyHtoA_v2", bytes, cuMemcpyHtoA_v2_params, ByteCount);
+  EXPECT_PARAMETER("cuMemcpyHtoAAsync_v2", bytes, cuMemcpyHtoAAsync_v2_params, ByteCount);
+  EXPECT_PARAMETER("cuMemcpyHtoAAsync_v2", stream, cuMemcpyHtoAAsync_v2_params, hStream);
+  EXPECT_PARAMETER("cuMemcpyAtoH_v2", bytes, cuMemcpyAtoH_v2_params, ByteCount);
+  EXPECT_PARAMETER("cuMemcpyAtoHAsync_v2", bytes, cuMemcpyAtoHAsync_v2_params, ByteCount);
+  EXPECT_PARAMETER("cuMemcpyAtoHAsync_v2", stream, cuMemcpyAtoHAsync_v2_params, hStream);
+  EXPECT_PARAMETER("cuMemcpyAtoA_v2", bytes, cuMemcpyAtoA_v2_params, ByteCount);
+  EXPECT_PARAMETER("cuMemcpyBatchAsync", stream, cuMemcpyBatchAsync_params, hStream);
+  EXPECT_PARAMETER("cuMemcpyBatchAsync_v2", stream, cuMemcpyBatchAsync_v2_params, hStream);
+  EXPECT_PARAMETER("cuMemcpy2DAsync_v2", stream, cuMemcpy2DAsync_v2_params, hStream);
+  EXPECT_PARAMETER("cuMemcpy3DAsync_v2", stream, cuMemcpy3DAsync_v2_params, hStream);
 }
 
 TEST(CallParametersTest, OffsetsOfEventCallsAreThoseOfTheHeaders) {

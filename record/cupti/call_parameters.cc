@@ -74,6 +74,8 @@ constexpr CallParameters kCalls[] = {
     Copy("cuMemcpyAtoA_v2", 32),
     Copy("cuMemcpyPeer", 32),
     Copy("cuMemcpyPeerAsync", 32, 40),
+    StreamOnly("cuMemcpyBatchAsync", 64),
+    StreamOnly("cuMemcpyBatchAsync_v2", 56),
     StreamOnly("cuMemcpy2DAsync_v2", 8),
     StreamOnly("cuMemcpy3DAsync_v2", 8),
     StreamOnly("cuMemcpy3DPeerAsync", 8),

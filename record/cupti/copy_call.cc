@@ -2,6 +2,8 @@
 
 #include <string.h>
 
+#include <optional>
+
 #include "capture/spool/format.h"
 #include "record/cupti/call_parameters.h"
 
@@ -16,6 +18,7 @@ constexpr CopyEnd kPointer = CopyEnd::kPointer;
 constexpr CopyEnd kDevice = CopyEnd::kDevice;
 constexpr CopyEnd kArray = CopyEnd::kArray;
 constexpr CopyEnd kStruct = CopyEnd::kStruct;
+constexpr CopyEnd kBatch = CopyEnd::kBatch;
 
 constexpr CopyCall kCalls[] = {
     {"cuMemcpy", kPointer, kPointer, 8, 0},
@@ -42,7 +45,11 @@ constexpr CopyCall kCalls[] = {
     {"cuMemcpy3DAsync_v2", kStruct, kStruct, 0, 0},
     {"cuMemcpy3DPeer", kStruct, kStruct, 0, 0},
     {"cuMemcpy3DPeerAsync", kStruct, kStruct, 0, 0},
+    {"cuMemcpyBatchAsync", kBatch, kBatch, 8, 0},
+    {"cuMemcpyBatchAsync_v2", kBatch, kBatch, 8, 0},
 };
+constexpr int8_t kBatchSizesAt = 16;
+constexpr int8_t kBatchCountAt = 24;
 
 struct End {
   CopyEnd end;
@@ -84,7 +91,17 @@ MemoryKind KindOf(const End& end, PointerAttributesFunction attributes) {
 
 enum Side { kHostSide, kDeviceSide, kArraySide, kUnknownSide };
 
+// Null: not known.
+std::optional<uint32_t> DeviceOf(const End& end, PointerAttributesFunction attributes) {
+  CUpointer_attribute name = CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL;
+  int ordinal = -1;
+  void* value = &ordinal;
+  if (attributes == nullptr || attributes(1, &name, &value, end.pointer) != CUDA_SUCCESS) return std::nullopt;
+  return ordinal < 0 ? std::nullopt : std::optional(static_cast<uint32_t>(ordinal));
+}
+
 Side SideOf(const End& end, MemoryKind kind) {
+  if (end.end == kHost) return kHostSide;
   switch (kind) {
     case MemoryKind::kPageable:
     case MemoryKind::kPinned:
@@ -92,7 +109,7 @@ Side SideOf(const End& end, MemoryKind kind) {
     case MemoryKind::kArray:
       return kArraySide;
     case MemoryKind::kUnknown:
-      return end.end == kHost ? kHostSide : kUnknownSide;
+      return kUnknownSide;
     default:
       return kDeviceSide;
   }
@@ -117,34 +134,62 @@ const CopyCall* FindCopyCall(std::string_view cupti_name) noexcept {
   return nullptr;
 }
 
-CopyFacts ReadCopy(const CopyCall& call, const void* values, PointerAttributesFunction attributes) noexcept {
-  const bool is_peer = call.name.find("Peer") != std::string_view::npos;
-  const bool is_2d = call.name.find("2D") != std::string_view::npos;
-  const uint64_t source_word = WordAt(values, call.source_at);
-  const uint64_t target_word = WordAt(values, call.target_at);
-  End source{call.source, source_word};
-  End target{call.target, target_word};
+size_t CountCopies(const CopyCall& call, const void* values) noexcept {
+  return call.source == kBatch ? WordAt(values, kBatchCountAt) : 1;
+}
+
+namespace {
+
+struct Ends {
+  End source;
+  End target;
+  uint64_t bytes;
+};
+
+Ends EndsOf(const CopyCall& call, const void* values, size_t index) {
+  const uint64_t source = WordAt(values, call.source_at);
+  const uint64_t target = WordAt(values, call.target_at);
+  if (call.source == kBatch) {
+    const auto word = [index](uint64_t array) { return reinterpret_cast<const uint64_t*>(array)[index]; };
+    return {{kPointer, word(source)}, {kPointer, word(target)}, word(WordAt(values, kBatchSizesAt))};
+  }
+  if (call.source != kStruct) return {{call.source, source}, {call.target, target}, capture::spool::kNone64};
+  if (call.name.find("2D") != std::string_view::npos) {
+    const auto& copy = *reinterpret_cast<const CUDA_MEMCPY2D*>(source);
+    return {EndOf(copy.srcMemoryType, copy.srcHost, copy.srcDevice),
+            EndOf(copy.dstMemoryType, copy.dstHost, copy.dstDevice), copy.WidthInBytes * copy.Height};
+  }
+  // CUDA_MEMCPY3D_PEER has contexts where this has reserved words.
+  const auto& copy = *reinterpret_cast<const CUDA_MEMCPY3D*>(source);
+  return {EndOf(copy.srcMemoryType, copy.srcHost, copy.srcDevice),
+          EndOf(copy.dstMemoryType, copy.dstHost, copy.dstDevice), copy.WidthInBytes * copy.Height * copy.Depth};
+}
+
+// Of a copy from device memory to device memory.
+void TellPeers(const CopyCall& call, const Ends& ends, PointerAttributesFunction attributes, CopyFacts& facts) {
+  const std::optional<uint32_t> source = DeviceOf(ends.source, attributes);
+  const std::optional<uint32_t> target = DeviceOf(ends.target, attributes);
+  const bool is_known = source && target;
+  const bool is_named_peer = call.name.find("Peer") != std::string_view::npos;
+  if (is_known ? *source == *target : !is_named_peer) return;
+  facts.direction = CopyDirection::kPeerToPeer;
+  facts.peer_device_id = target.value_or(capture::spool::kNone32);
+}
+
+}  // namespace
+
+CopyFacts ReadCopy(const CopyCall& call, const void* values, size_t index,
+                   PointerAttributesFunction attributes) noexcept {
   CopyFacts facts;
   facts.bytes = capture::spool::kNone64;
-  if (call.source == kStruct && source_word == 0) return facts;
-  if (call.source == kStruct && is_2d) {
-    const auto& copy = *reinterpret_cast<const CUDA_MEMCPY2D*>(source_word);
-    source = EndOf(copy.srcMemoryType, copy.srcHost, copy.srcDevice);
-    target = EndOf(copy.dstMemoryType, copy.dstHost, copy.dstDevice);
-    facts.bytes = copy.WidthInBytes * copy.Height;
-  } else if (call.source == kStruct) {
-    // CUDA_MEMCPY3D_PEER has contexts where this has reserved words.
-    const auto& copy = *reinterpret_cast<const CUDA_MEMCPY3D*>(source_word);
-    source = EndOf(copy.srcMemoryType, copy.srcHost, copy.srcDevice);
-    target = EndOf(copy.dstMemoryType, copy.dstHost, copy.dstDevice);
-    facts.bytes = copy.WidthInBytes * copy.Height * copy.Depth;
-  }
-  facts.source_kind = KindOf(source, attributes);
-  facts.target_kind = KindOf(target, attributes);
-  const Side source_side = SideOf(source, facts.source_kind);
-  const Side target_side = SideOf(target, facts.target_kind);
-  const bool is_between_devices = is_peer && source_side == kDeviceSide && target_side == kDeviceSide;
-  facts.direction = is_between_devices ? CopyDirection::kPeerToPeer : DirectionOf(source_side, target_side);
+  facts.peer_device_id = capture::spool::kNone32;
+  if (call.source == kStruct && WordAt(values, call.source_at) == 0) return facts;
+  const Ends ends = EndsOf(call, values, index);
+  facts.bytes = ends.bytes;
+  facts.source_kind = KindOf(ends.source, attributes);
+  facts.target_kind = KindOf(ends.target, attributes);
+  facts.direction = DirectionOf(SideOf(ends.source, facts.source_kind), SideOf(ends.target, facts.target_kind));
+  if (facts.direction == CopyDirection::kDeviceToDevice) TellPeers(call, ends, attributes, facts);
   return facts;
 }
 

@@ -21,6 +21,7 @@ enum class CopyEnd : uint8_t {
   kDevice,
   kArray,
   kStruct,  // the call's only parameter that matters is a CUDA_MEMCPY2D or CUDA_MEMCPY3D
+  kBatch,   // an array of unified pointers; sizes and their number follow
 };
 
 struct CopyCall {
@@ -31,18 +32,23 @@ struct CopyCall {
   int8_t target_at;
 };
 
-// Null: no such call, or one of which nothing is known (batches).
+// Null: no such call, or one of which nothing is known (batches of 3D copies).
 const CopyCall* FindCopyCall(std::string_view cupti_name) noexcept;
+
+// How many copies the call makes.
+size_t CountCopies(const CopyCall& call, const void* values) noexcept;
 
 struct CopyFacts {
   capture::CopyDirection direction = capture::CopyDirection::kUnknown;
   capture::MemoryKind source_kind = capture::MemoryKind::kUnknown;
   capture::MemoryKind target_kind = capture::MemoryKind::kUnknown;
-  uint64_t bytes;  // kNone64: as the call's other parameters say
+  uint64_t bytes;           // kNone64: as the call's other parameters say
+  uint32_t peer_device_id;  // the target's, if direction is kPeerToPeer; kNone32: none, or not known
 };
 
-// `attributes` tells pageable host memory from pinned; null: kUnknown. Asks it once a host or unified pointer: about
-// 0.1 us each.
-CopyFacts ReadCopy(const CopyCall& call, const void* values, PointerAttributesFunction attributes) noexcept;
+// The copy number `index`. `attributes` tells pageable host memory from pinned and one device's from another's; null:
+// kUnknown. Asks it at most twice a pointer: about 0.1 us each.
+CopyFacts ReadCopy(const CopyCall& call, const void* values, size_t index,
+                   PointerAttributesFunction attributes) noexcept;
 
 }  // namespace stallhound::record

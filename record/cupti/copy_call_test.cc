@@ -12,12 +12,14 @@ namespace {
 
 using capture::CopyDirection;
 using capture::MemoryKind;
+using capture::spool::kNone32;
 using capture::spool::kNone64;
 
 constexpr CUdeviceptr kPageableMemory = 0x1000;
 constexpr CUdeviceptr kPinnedMemory = 0x2000;
 constexpr CUdeviceptr kDeviceMemory = 0x3000;
 constexpr CUdeviceptr kManagedMemory = 0x4000;
+constexpr CUdeviceptr kOtherDeviceMemory = 0x5000;
 
 void* Host(CUdeviceptr address) { return reinterpret_cast<void*>(address); }
 
@@ -25,6 +27,7 @@ void* Host(CUdeviceptr address) { return reinterpret_cast<void*>(address); }
 CUresult Attributes(unsigned count, CUpointer_attribute* names, void** values, CUdeviceptr pointer) {
   for (unsigned i = 0; i < count; ++i) {
     unsigned value = 0;
+    if (names[i] == CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL) value = pointer == kOtherDeviceMemory ? 5 : 4;
     if (names[i] == CU_POINTER_ATTRIBUTE_IS_MANAGED) value = pointer == kManagedMemory;
     if (names[i] == CU_POINTER_ATTRIBUTE_MEMORY_TYPE && pointer == kPinnedMemory) value = CU_MEMORYTYPE_HOST;
     if (names[i] == CU_POINTER_ATTRIBUTE_MEMORY_TYPE && pointer >= kDeviceMemory) value = CU_MEMORYTYPE_DEVICE;
@@ -38,7 +41,7 @@ template <typename Params>
 CopyFacts Read(const char* name, const Params& params, PointerAttributesFunction attributes = Attributes) {
   const CopyCall* call = FindCopyCall(name);
   EXPECT_NE(call, nullptr) << name;
-  return call == nullptr ? CopyFacts{} : ReadCopy(*call, &params, attributes);
+  return call == nullptr ? CopyFacts{} : ReadCopy(*call, &params, 0, attributes);
 }
 
 void ExpectFacts(const CopyFacts& facts, CopyDirection direction, MemoryKind source, MemoryKind target) {
@@ -80,7 +83,11 @@ TEST(CopyCallTest, OffsetsAreThoseOfTheHeaders) {
   EXPECT_ENDS("cuMemcpy3DPeer", cuMemcpy3DPeer_params, pCopy, pCopy);
   EXPECT_ENDS("cuMemcpy3DPeerAsync", cuMemcpy3DPeerAsync_params, pCopy, pCopy);
   EXPECT_EQ(FindCopyCall("cuMemcpyHtoD"), nullptr) << "32-bit pointers: another struct";
-  EXPECT_EQ(FindCopyCall("cuMemcpyBatchAsync"), nullptr);
+  EXPECT_ENDS("cuMemcpyBatchAsync", cuMemcpyBatchAsync_params, srcs, dsts);
+  EXPECT_ENDS("cuMemcpyBatchAsync_v2", cuMemcpyBatchAsync_v2_params, srcs, dsts);
+  EXPECT_EQ(offsetof(cuMemcpyBatchAsync_params, sizes), offsetof(cuMemcpyBatchAsync_v2_params, sizes));
+  EXPECT_EQ(offsetof(cuMemcpyBatchAsync_params, count), offsetof(cuMemcpyBatchAsync_v2_params, count));
+  EXPECT_EQ(FindCopyCall("cuMemcpy3DBatchAsync_v2"), nullptr);
   EXPECT_EQ(FindCopyCall("cudaMemcpyAsync_v3020"), nullptr) << "the driver's call inside tells";
 }
 
@@ -152,14 +159,43 @@ TEST(CopyCallTest, StructsSayTheirEndsAndSizes) {
 }
 
 TEST(CopyCallTest, PeerCopiesAreBetweenDevices) {
-  const cuMemcpyPeerAsync_params line{kDeviceMemory, nullptr, kDeviceMemory, nullptr, 8, nullptr};
+  const cuMemcpyPeerAsync_params line{kOtherDeviceMemory, nullptr, kDeviceMemory, nullptr, 8, nullptr};
   ExpectFacts(Read("cuMemcpyPeerAsync", line), CopyDirection::kPeerToPeer, MemoryKind::kDevice, MemoryKind::kDevice);
+  EXPECT_EQ(Read("cuMemcpyPeerAsync", line).peer_device_id, 5u);
+  EXPECT_EQ(Read("cuMemcpyPeerAsync", line, NoAttributes).direction, CopyDirection::kPeerToPeer);
+  EXPECT_EQ(Read("cuMemcpyPeerAsync", line, NoAttributes).peer_device_id, kNone32);
+  const cuMemcpyPeerAsync_params same{kDeviceMemory, nullptr, kDeviceMemory, nullptr, 8, nullptr};
+  EXPECT_EQ(Read("cuMemcpyPeerAsync", same).direction, CopyDirection::kDeviceToDevice);
+  EXPECT_EQ(Read("cuMemcpyPeerAsync", same).peer_device_id, kNone32);
+  const cuMemcpyDtoDAsync_v2_params other{kOtherDeviceMemory, kDeviceMemory, 8, nullptr};
+  EXPECT_EQ(Read("cuMemcpyDtoDAsync_v2", other).direction, CopyDirection::kPeerToPeer);
   CUDA_MEMCPY3D_PEER box{};
   box.srcMemoryType = box.dstMemoryType = CU_MEMORYTYPE_DEVICE;
+  box.srcDevice = kDeviceMemory;
+  box.dstDevice = kOtherDeviceMemory;
   box.WidthInBytes = box.Height = box.Depth = 2;
   const cuMemcpy3DPeer_params boxes{&box};
   ExpectFacts(Read("cuMemcpy3DPeer", boxes), CopyDirection::kPeerToPeer, MemoryKind::kDevice, MemoryKind::kDevice);
   EXPECT_EQ(Read("cuMemcpy3DPeer", boxes).bytes, 8u);
+}
+
+TEST(CopyCallTest, ACopyFromTheHostIsOneWhateverItsMemory) {
+  const cuMemcpyHtoD_v2_params up{kDeviceMemory, Host(kManagedMemory), 8};
+  ExpectFacts(Read("cuMemcpyHtoD_v2", up), CopyDirection::kHostToDevice, MemoryKind::kManaged, MemoryKind::kDevice);
+}
+
+TEST(CopyCallTest, BatchesAreReadOneByOne) {
+  CUdeviceptr targets[] = {kDeviceMemory, kPinnedMemory};
+  CUdeviceptr sources[] = {kPageableMemory, kDeviceMemory};
+  size_t sizes[] = {10, 20};
+  const cuMemcpyBatchAsync_v2_params params{targets, sources, sizes, 2, nullptr, nullptr, 0, nullptr};
+  const CopyCall& call = *FindCopyCall("cuMemcpyBatchAsync_v2");
+  ASSERT_EQ(CountCopies(call, &params), 2u);
+  ExpectFacts(ReadCopy(call, &params, 0, Attributes), CopyDirection::kHostToDevice, MemoryKind::kPageable,
+              MemoryKind::kDevice);
+  ExpectFacts(ReadCopy(call, &params, 1, Attributes), CopyDirection::kDeviceToHost, MemoryKind::kDevice,
+              MemoryKind::kPinned);
+  EXPECT_EQ(ReadCopy(call, &params, 1, Attributes).bytes, 20u);
 }
 
 }  // namespace

@@ -16,6 +16,7 @@ const char* ResolveCupti(void* library, CuptiApi& api) noexcept {
   if (void* driver = dlopen("libcuda.so.1", RTLD_NOW | RTLD_NOLOAD)) {
     api.get_pointer_attributes =
         reinterpret_cast<decltype(&cuPointerGetAttributes)>(dlsym(driver, "cuPointerGetAttributes"));
+    api.is_capturing = reinterpret_cast<decltype(&cuStreamIsCapturing)>(dlsym(driver, "cuStreamIsCapturing"));
   }
   return nullptr;
 }

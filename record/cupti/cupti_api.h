@@ -55,6 +55,7 @@ struct CuptiApi {
 #undef SH_CUPTI_MEMBER
   // Of the driver that has loaded us; null if it cannot be found.
   decltype(&cuPointerGetAttributes) get_pointer_attributes = nullptr;
+  decltype(&cuStreamIsCapturing) is_capturing = nullptr;
 };
 
 // Fills `api` from a library that dlopen returned. The name of the first required function that is missing, or null.

@@ -520,15 +520,11 @@ TEST_F(SessionTest, InLightModeBuffersTellNothing) {
 TEST_F(SessionTest, InLightModeCallsTellOfCopies) {
   Start(130001, Mode::kLight);
   Copy(64, 9);
-  cudaStreamSynchronize_v3020_params none{};
-  fake_->Call(kRuntimeDomain, CUPTI_RUNTIME_TRACE_CBID_cudaStreamBeginCapture_v10000, &none, 0, 10);
-  Copy(64, 11);
-  fake_->Call(kRuntimeDomain, CUPTI_RUNTIME_TRACE_CBID_cudaStreamEndCapture_v10000, &none, 0, 12);
   Copy(64, 13, 719);
   Copy(0, 14);
   const SpoolRecords records = Finish();
   const auto copies = records.Of<CopyRecord>(RecordType::kCopy);
-  ASSERT_EQ(copies.size(), 1u) << "neither one that a graph captures, nor one that failed or is empty";
+  ASSERT_EQ(copies.size(), 1u) << "none that failed or is empty";
   const CopyRecord& copy = *copies[0];
   EXPECT_EQ(copy.correlation_id, 9u);
   EXPECT_EQ(copy.has_call_times, 1u);
@@ -541,6 +537,38 @@ TEST_F(SessionTest, InLightModeCallsTellOfCopies) {
   EXPECT_EQ(copy.device_id, 3u);
   EXPECT_EQ(copy.context_id, 1u);
   EXPECT_EQ(copy.stream_id, 42u);
+  EXPECT_EQ(Loss(LossCounter::kMissingField), 0u);
+}
+
+TEST_F(SessionTest, InLightModeCopiesThatAGraphCapturesAreNone) {
+  Start(130001, Mode::kLight);
+  cudaStreamSynchronize_v3020_params none{};
+  fake_->Call(kRuntimeDomain, CUPTI_RUNTIME_TRACE_CBID_cudaStreamBeginCapture_v10000, &none, 0, 1);
+  fake_->capturing = reinterpret_cast<CUstream>(42);
+  Copy(64, 2);
+  fake_->capturing = reinterpret_cast<CUstream>(43);
+  Copy(64, 3);
+  fake_->Call(kRuntimeDomain, CUPTI_RUNTIME_TRACE_CBID_cudaStreamEndCapture_v10000, &none, 0, 4);
+  const SpoolRecords records = Finish();
+  const auto copies = records.Of<CopyRecord>(RecordType::kCopy);
+  ASSERT_EQ(copies.size(), 1u) << "its stream was not the captured one";
+  EXPECT_EQ(copies[0]->correlation_id, 3u);
+}
+
+TEST_F(SessionTest, InLightModeABatchIsItsCopies) {
+  Start(130001, Mode::kLight);
+  CUdeviceptr targets[] = {1, 2, 3};
+  CUdeviceptr sources[] = {4, 5, 6};
+  size_t sizes[] = {10, 0, 30};
+  cuMemcpyBatchAsync_v2_params params{targets, sources, sizes, 3, nullptr, nullptr, 0, reinterpret_cast<CUstream>(42)};
+  fake_->Call(kDriverDomain, CUPTI_DRIVER_TRACE_CBID_cuMemcpyBatchAsync_v2, &params, 0, 9);
+  const SpoolRecords records = Finish();
+  const auto copies = records.Of<CopyRecord>(RecordType::kCopy);
+  ASSERT_EQ(copies.size(), 2u);
+  EXPECT_EQ(copies[0]->bytes, 10u);
+  EXPECT_EQ(copies[1]->bytes, 30u);
+  EXPECT_EQ(copies[1]->stream_id, 42u);
+  EXPECT_EQ(copies[1]->direction, static_cast<uint8_t>(capture::CopyDirection::kHostToHost));
 }
 
 TEST_F(SessionTest, InLightModeACopyWithoutAKnownDriverCallIsUnknown) {
@@ -549,19 +577,22 @@ TEST_F(SessionTest, InLightModeACopyWithoutAKnownDriverCallIsUnknown) {
   fake = fake_.get();
   cudaMemcpy_v3020_params params{nullptr, nullptr, 8, cudaMemcpyDefault};
   fake_->Call(kRuntimeDomain, CUPTI_RUNTIME_TRACE_CBID_cudaMemcpy_v3020, &params, 0, 9);
-  fake_->Call(kRuntimeDomain, CUPTI_RUNTIME_TRACE_CBID_cudaMemcpy_v3020, &params, 0, 10, [] {
-    cuMemcpyBatchAsync_v2_params inner{};
-    fake->Call(kDriverDomain, CUPTI_DRIVER_TRACE_CBID_cuMemcpyBatchAsync_v2, &inner, 0, 10);
+  cuMemcpy3DBatchAsync_v2_params batch{};
+  fake_->Call(kDriverDomain, CUPTI_DRIVER_TRACE_CBID_cuMemcpy3DBatchAsync_v2, &batch, 0, 10);
+  fake_->Call(kRuntimeDomain, CUPTI_RUNTIME_TRACE_CBID_cudaMemcpy_v3020, &params, 0, 11, [] {
+    cuMemcpy3DBatchAsync_v2_params inner{};
+    fake->Call(kDriverDomain, CUPTI_DRIVER_TRACE_CBID_cuMemcpy3DBatchAsync_v2, &inner, 0, 11);
   });
   const SpoolRecords records = Finish();
   const auto copies = records.Of<CopyRecord>(RecordType::kCopy);
-  ASSERT_EQ(copies.size(), 2u);
+  ASSERT_EQ(copies.size(), 3u);
   for (const CopyRecord* copy : copies) {
-    EXPECT_EQ(copy->bytes, 8u);
     EXPECT_EQ(copy->direction, static_cast<uint8_t>(capture::CopyDirection::kUnknown));
     EXPECT_EQ(copy->source_kind, static_cast<uint8_t>(capture::MemoryKind::kUnknown));
     EXPECT_EQ(copy->stream_id, 7u) << "the default stream";
   }
+  EXPECT_EQ(copies[0]->bytes, 8u);
+  EXPECT_EQ(Loss(LossCounter::kMissingField), 1u) << "the batch's bytes";
 }
 
 TEST_F(SessionTest, OutsideOfLightCopiesAreCuptis) {

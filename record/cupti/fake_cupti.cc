@@ -42,7 +42,7 @@ const std::map<uint32_t, const char*> kRuntimeNames = {
 const std::map<uint32_t, const char*> kDriverNames = {
     SH_DRIVER(cuLaunchKernel),       SH_DRIVER(cuStreamSynchronize),   SH_DRIVER(cuCtxSynchronize),
     SH_DRIVER(cuMemcpyDtoH_v2),      SH_DRIVER(cuModuleLoadData),      SH_DRIVER(cuMemAlloc_v2),
-    SH_DRIVER(cuMemcpyHtoDAsync_v2), SH_DRIVER(cuMemcpyBatchAsync_v2),
+    SH_DRIVER(cuMemcpyHtoDAsync_v2), SH_DRIVER(cuMemcpyBatchAsync_v2), SH_DRIVER(cuMemcpy3DBatchAsync_v2),
 };
 
 }  // namespace
@@ -175,6 +175,10 @@ struct FakeCupti::Functions {
     for (unsigned i = 0; i < count; ++i) *static_cast<unsigned*>(values[i]) = 0;
     return CUDA_SUCCESS;
   }
+  static CUresult IsCapturing(CUstream stream, CUstreamCaptureStatus* status) {
+    *status = stream == g_fake->capturing ? CU_STREAM_CAPTURE_STATUS_ACTIVE : CU_STREAM_CAPTURE_STATUS_NONE;
+    return CUDA_SUCCESS;
+  }
   static CUptiResult GetGraphExecId(CUgraphExec, uint32_t* id) {
     *id = 77;
     return CUPTI_SUCCESS;
@@ -210,6 +214,7 @@ FakeCupti::FakeCupti(uint32_t version) : version_(version), layout_(LayoutFor(ve
   api_.get_graph_exec_id = Functions::GetGraphExecId;
   api_.get_device_id = Functions::GetDeviceId;
   api_.get_pointer_attributes = Functions::GetPointerAttributes;
+  api_.is_capturing = Functions::IsCapturing;
   api_.enable_launch_attributes = Functions::EnableLaunchAttributes;
   if (version >= 24) {
     api_.enable_runtime_api = Functions::EnableRuntimeApi;

@@ -51,6 +51,7 @@ class FakeCupti {
   // How it misbehaves.
   std::string holder;                          // another subscriber
   size_t dropped = 0;                          // to be reported once
+  CUstream capturing = nullptr;                // a stream that a graph is captured from
   bool is_finalized = false;                   // somebody called cuptiFinalize
   bool is_holding = false;                     // flushes return nothing: every buffer holds work in flight
   bool is_taken_over = false;                  // somebody else registered buffer callbacks

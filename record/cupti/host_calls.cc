@@ -174,37 +174,56 @@ void HostCalls::Exit(const ApiEntry& entry, uint32_t key, const CUpti_CallbackDa
   names_.Note(static_cast<ApiTable::Layer>(record.layer), record.cbid, entry.name);
   Count(entry, record);
   writer_.Append(record, now_ns);
-  if (!has_work_records_ && IsCopy(entry.api_class)) WriteCopy(entry, record, data, *calls);
+  if (!has_work_records_ && IsCopy(entry.api_class)) WriteCopies(entry, record, data, *calls);
+}
+
+bool HostCalls::IsCaptured(const ApiEntry& entry, const HostCallRecord& call, const CUpti_CallbackData& data) noexcept {
+  if (!capture_times_.Contains(call.start_ns)) return false;
+  const CallDetails details = ReadCallDetails(entry.parameters, data.functionParams, false);
+  auto stream = static_cast<CUstream>(const_cast<void*>(details.stream));
+  if (stream == nullptr && entry.is_per_thread_stream) stream = CU_STREAM_PER_THREAD;
+  // The legacy stream cannot be captured.
+  if (stream == nullptr || stream == CU_STREAM_LEGACY) return false;
+  CUstreamCaptureStatus status = CU_STREAM_CAPTURE_STATUS_ACTIVE;
+  if (api_.is_capturing != nullptr && api_.is_capturing(stream, &status) != CUDA_SUCCESS) return false;
+  return status == CU_STREAM_CAPTURE_STATUS_ACTIVE;
 }
 
 // The driver's call says what is copied from where. A call of the runtime that was made without one, or a driver call
-// that says nothing (a batch), is a copy of which only that is known.
-void HostCalls::WriteCopy(const ApiEntry& entry, const HostCallRecord& call, const CUpti_CallbackData& data,
-                          ThreadCalls& calls) noexcept {
+// that says nothing, is a copy of which only that is known.
+void HostCalls::WriteCopies(const ApiEntry& entry, const HostCallRecord& call, const CUpti_CallbackData& data,
+                            ThreadCalls& calls) noexcept {
   const bool is_known = entry.copy != nullptr && data.functionParams != nullptr;
   const bool is_written = !is_known && (call.depth > 0 || calls.pending[call.depth].has_copy);
-  if (is_written || call.return_value != 0 || capture_times_.Contains(call.start_ns)) return;
-  CopyFacts facts;
-  facts.bytes = kNone64;
-  if (is_known) facts = ReadCopy(*entry.copy, data.functionParams, api_.get_pointer_attributes);
-  if (facts.bytes == kNone64) facts.bytes = call.bytes == kNone64 ? 0 : call.bytes;
-  if (is_known && call.depth > 0) calls.pending[call.depth - 1].has_copy = true;
-  if (is_known && facts.bytes == 0) return;
+  if (is_written || call.return_value != 0 || IsCaptured(entry, call, data)) return;
+  if (!is_known) return WriteCopy(entry, call, data, {.bytes = kNone64, .peer_device_id = kNone32});
+  if (call.depth > 0) calls.pending[call.depth - 1].has_copy = true;
+  const size_t count = CountCopies(*entry.copy, data.functionParams);
+  for (size_t i = 0; i < count; ++i) {
+    WriteCopy(entry, call, data, ReadCopy(*entry.copy, data.functionParams, i, api_.get_pointer_attributes));
+  }
+}
 
+void HostCalls::WriteCopy(const ApiEntry& entry, const HostCallRecord& call, const CUpti_CallbackData& data,
+                          const CopyFacts& facts) noexcept {
+  const uint64_t bytes = facts.bytes != kNone64 ? facts.bytes : call.bytes;
+  if (bytes == 0) return;
   capture::spool::CopyRecord copy{};
   copy.start_ns = call.start_ns;
   copy.end_ns = call.end_ns;
   copy.has_call_times = 1;
   copy.correlation_id = call.correlation_id;
-  if (data.context != nullptr) api_.get_device_id(data.context, &copy.device_id);
+  const bool has_device = data.context != nullptr && api_.get_device_id(data.context, &copy.device_id) == CUPTI_SUCCESS;
   copy.context_id = call.context_id;
   copy.stream_id = call.stream_id != kNone32 ? call.stream_id : StreamId(entry, data, nullptr);
-  copy.bytes = facts.bytes;
+  copy.bytes = bytes == kNone64 ? 0 : bytes;
   copy.direction = static_cast<uint8_t>(facts.direction);
   copy.source_kind = static_cast<uint8_t>(facts.source_kind);
   copy.target_kind = static_cast<uint8_t>(facts.target_kind);
   copy.is_async = entry.api_class == ApiClass::kCopyAsync;
-  copy.peer_device_id = kNone32;
+  copy.peer_device_id = facts.peer_device_id;
+  if (bytes == kNone64 || !has_device || copy.stream_id == kNone32)
+    writer_.CountLoss(capture::LossCounter::kMissingField);
   writer_.Append(copy, call.end_ns);
 }
 
