@@ -114,17 +114,15 @@ class Check {
       return absl::DataLossError(fmt::format("{} gives {} results, the reference {}, the oracle {}", Id(),
                                              results.size(), reference_results.size(), exact.size()));
     }
+    std::vector<double> changes;
     for (size_t i = 0; i < exact.size(); ++i) {
       std::string problem = FormProblem(results[i], reference_results[i]);
       if (problem.empty() && ComparisonOf(pair_, case_, i) == Comparison::kExact) {
         problem = at::equal(results[i], exact[i].to(results[i].scalar_type())) ? "" : "differs from the exact result";
       } else if (problem.empty()) {
         problem = RoundingProblem({results[i], reference_results[i], exact[i]}, [&] {
-          double change = 0;
-          for (uint64_t seed = 1; seed <= kPerturbationCount; ++seed) {
-            change = std::max(change, LargestDifference(oracle.AfterRounding(seed)[i], exact[i]));
-          }
-          return change;
+          if (changes.empty()) changes = LargestChanges(oracle, exact);
+          return changes[i];
         });
       }
       if (!problem.empty()) {
@@ -142,6 +140,19 @@ class Check {
   };
 
   std::string Id() const { return CaseId(pair_, variant_, case_); }
+
+  // By result, what roundings of the inputs change; 0 where results must be equal.
+  std::vector<double> LargestChanges(const Oracle& oracle, const Tensors& exact) const {
+    std::vector<double> changes(exact.size(), 0);
+    for (uint64_t seed = 1; seed <= kPerturbationCount; ++seed) {
+      const Tensors rounded = oracle.AfterRounding(seed);
+      for (size_t i = 0; i < exact.size(); ++i) {
+        if (ComparisonOf(pair_, case_, i) == Comparison::kExact) continue;
+        changes[i] = std::max(changes[i], LargestDifference(rounded[i], exact[i]));
+      }
+    }
+    return changes;
+  }
 
   // `perturbation` is asked only if the cheaper part of the limit does not suffice.
   std::string RoundingProblem(const Triple& triple, const std::function<double()>& perturbation) const {
