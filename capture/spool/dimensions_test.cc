@@ -1,6 +1,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <memory>
 #include <string>
 #include <utility>
 #include <vector>
@@ -35,8 +36,8 @@ class DimensionsTest : public ::testing::Test, public CaptureVisitor {
     writer_.Close();
     auto reader = OpenSpools({writer_.path()});
     ASSERT_TRUE(reader.ok()) << reader.status();
-    strings_ = &(*reader)->strings();
-    EXPECT_TRUE((*reader)->Read(Tables({Table::kProcess, Table::kEnvironment, Table::kDevice}), *this).ok());
+    reader_ = *std::move(reader);
+    EXPECT_TRUE(reader_->Read(Tables({Table::kProcess, Table::kEnvironment, Table::kDevice}), *this).ok());
   }
 
   absl::Status On(const ProcessBatch& batch) override {
@@ -45,7 +46,7 @@ class DimensionsTest : public ::testing::Test, public CaptureVisitor {
   }
   absl::Status On(const EnvironmentBatch& batch) override {
     for (size_t i = 0; i < batch.size; ++i) {
-      environment_.emplace_back(strings_->Get(batch.key[i]), strings_->Get(batch.value[i]));
+      environment_.emplace_back(reader_->strings().Get(batch.key[i]), reader_->strings().Get(batch.value[i]));
     }
     return absl::OkStatus();
   }
@@ -56,7 +57,7 @@ class DimensionsTest : public ::testing::Test, public CaptureVisitor {
 
   testing::TempDir folder_;
   SpoolWriter writer_;
-  const StringTable* strings_ = nullptr;
+  std::unique_ptr<CaptureReader> reader_;
   std::vector<ProcessRow> processes_;
   std::vector<std::pair<std::string, std::string>> environment_;
   std::vector<DeviceRow> devices_;
@@ -79,7 +80,7 @@ TEST_F(DimensionsTest, TheOnlyGpuIsTheDevice) {
          {"gpu.0.mig", "0"}});
   Read();
   ASSERT_EQ(devices_.size(), 1u);
-  EXPECT_EQ(strings_->Get(devices_[0].name.value()), "NVIDIA H200");
+  EXPECT_EQ(reader_->strings().Get(devices_[0].name.value()), "NVIDIA H200");
   EXPECT_EQ(devices_[0].sm_count, 132);
   EXPECT_EQ(devices_[0].memory_bytes, 150'754'820'096);
   EXPECT_EQ(devices_[0].compute_major, 9);
