@@ -321,6 +321,16 @@ TEST_F(ExportTest, ACallInsideAnotherBeginsNoFlow) {
   EXPECT_EQ(NumbersBehind(json, R"("ph":"f","name":"ac2g","pid":)").size(), 1u);
 }
 
+TEST_F(ExportTest, CallsBeginNoFlowWhereTheGpuHasNoTimes) {
+  AddStep(1000, 50);
+  for (const std::string mode : {"", "light"}) {
+    capture_.mutable_info().mode = mode;
+    capture_.mutable_info().recorded.reset(static_cast<size_t>(Table::kKernel));
+    const std::string json = Write({.format = ExportFormat::kChrome});
+    EXPECT_EQ(NumbersBehind(json, R"("ph":"s","name":"ac2g","pid":)").size(), mode == "light" ? 0u : 1u);
+  }
+}
+
 TEST_F(ExportTest, ACopyWithoutTimesOfTheGpuHasNoSlice) {
   Call("cudaMemcpyAsync", ApiClass::kCopyAsync, 1000, 2000, 50);
   capture_.Add(CopyRow{.start_ns = 1000, .device_id = 1, .stream_id = 7, .bytes = 8, .correlation_id = 50});
