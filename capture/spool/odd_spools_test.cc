@@ -288,6 +288,8 @@ TEST_F(OddSpoolTest, LightModeSaysWhatGraphsHide) {
   const Rows light = Read();
   ASSERT_NE(light.Loss(LossCounter::kGraphLevelOnly), nullptr);
   EXPECT_EQ(light.Loss(LossCounter::kGraphLevelOnly)->count, 2);
+  EXPECT_EQ(light.Loss(LossCounter::kGraphLevelOnly)->start_ns, 100);
+  EXPECT_EQ(light.Loss(LossCounter::kGraphLevelOnly)->end_ns, 150);
   writer_.header().mode = Mode::kDefault;
   EXPECT_EQ(Read().Loss(LossCounter::kGraphLevelOnly), nullptr);
 }

@@ -232,7 +232,7 @@ void ProcessSpool::IndexCall(const HostCallRecord& call) {
   int64_t& last_ns = last_of_thread_[call.thread_index];
   last_ns = std::max(last_ns, call.end_ns);
   const ApiClass api_class = ClassOf(call);
-  graph_launch_count_ += api_class == ApiClass::kGraphLaunch && call.depth == 0;
+  if (api_class == ApiClass::kGraphLaunch && call.depth == 0) graph_launches_.Add(call.start_ns, call.end_ns);
   constexpr uint32_t kThreadLimit = 1u << 30;
   if (call.correlation_id == 0 || call.thread_index == 0 || call.thread_index >= kThreadLimit) return;
   if (!HasWork(api_class)) return;
@@ -297,8 +297,8 @@ void ProcessSpool::CountWorkLosses() {
     CountLoss(LossCounter::kClockViolation, violations.count, violations.first_ns, violations.last_ns);
   }
   // Light sees calls only, and nothing of what a graph does.
-  if (header().mode == Mode::kLight && graph_launch_count_ > 0) {
-    CountLoss(LossCounter::kGraphLevelOnly, graph_launch_count_, first_ns_, last_ns_);
+  if (header().mode == Mode::kLight && graph_launches_.count > 0) {
+    CountLoss(LossCounter::kGraphLevelOnly, graph_launches_.count, graph_launches_.first_ns, graph_launches_.last_ns);
   }
   // After a kill what follows the last delivered time is unknown, not lost. The recorder's own count leaves out what a
   // graph captured; the launches found without work give the interval.

@@ -113,7 +113,7 @@ class ProcessSpool {
   WorkCheck work_{launches_};
   mutable absl::flat_hash_map<uint64_t, ApiClass> classes_;
   int64_t unknown_shape_count_ = 0;
-  int64_t graph_launch_count_ = 0;
+  Occurrences graph_launches_;
   int64_t first_ns_ = INT64_MAX;
   int64_t last_ns_ = 0;
 };

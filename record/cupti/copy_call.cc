@@ -17,7 +17,8 @@ constexpr CopyEnd kHost = CopyEnd::kHost;
 constexpr CopyEnd kPointer = CopyEnd::kPointer;
 constexpr CopyEnd kDevice = CopyEnd::kDevice;
 constexpr CopyEnd kArray = CopyEnd::kArray;
-constexpr CopyEnd kStruct = CopyEnd::kStruct;
+constexpr CopyEnd kStruct2D = CopyEnd::kStruct2D;
+constexpr CopyEnd kStruct3D = CopyEnd::kStruct3D;
 constexpr CopyEnd kBatch = CopyEnd::kBatch;
 
 constexpr CopyCall kCalls[] = {
@@ -38,13 +39,13 @@ constexpr CopyCall kCalls[] = {
     {"cuMemcpyAtoH_v2", kArray, kHost, 8, 0},
     {"cuMemcpyAtoHAsync_v2", kArray, kHost, 8, 0},
     {"cuMemcpyAtoA_v2", kArray, kArray, 16, 0},
-    {"cuMemcpy2D_v2", kStruct, kStruct, 0, 0},
-    {"cuMemcpy2DUnaligned_v2", kStruct, kStruct, 0, 0},
-    {"cuMemcpy2DAsync_v2", kStruct, kStruct, 0, 0},
-    {"cuMemcpy3D_v2", kStruct, kStruct, 0, 0},
-    {"cuMemcpy3DAsync_v2", kStruct, kStruct, 0, 0},
-    {"cuMemcpy3DPeer", kStruct, kStruct, 0, 0},
-    {"cuMemcpy3DPeerAsync", kStruct, kStruct, 0, 0},
+    {"cuMemcpy2D_v2", kStruct2D, kStruct2D, 0, 0},
+    {"cuMemcpy2DUnaligned_v2", kStruct2D, kStruct2D, 0, 0},
+    {"cuMemcpy2DAsync_v2", kStruct2D, kStruct2D, 0, 0},
+    {"cuMemcpy3D_v2", kStruct3D, kStruct3D, 0, 0},
+    {"cuMemcpy3DAsync_v2", kStruct3D, kStruct3D, 0, 0},
+    {"cuMemcpy3DPeer", kStruct3D, kStruct3D, 0, 0},
+    {"cuMemcpy3DPeerAsync", kStruct3D, kStruct3D, 0, 0},
     {"cuMemcpyBatchAsync", kBatch, kBatch, 8, 0},
     {"cuMemcpyBatchAsync_v2", kBatch, kBatch, 8, 0},
 };
@@ -124,21 +125,7 @@ CopyDirection DirectionOf(Side source, Side target) {
   return source == kUnknownSide || target == kUnknownSide ? CopyDirection::kUnknown : kDirections[source][target];
 }
 
-}  // namespace
-
-const CopyCall* FindCopyCall(std::string_view cupti_name) noexcept {
-  const std::string_view name = ParametersName(cupti_name);
-  for (const CopyCall& call : kCalls) {
-    if (call.name == name) return &call;
-  }
-  return nullptr;
-}
-
-size_t CountCopies(const CopyCall& call, const void* values) noexcept {
-  return call.source == kBatch ? WordAt(values, kBatchCountAt) : 1;
-}
-
-namespace {
+bool IsStruct(const CopyCall& call) { return call.source == kStruct2D || call.source == kStruct3D; }
 
 struct Ends {
   End source;
@@ -153,8 +140,8 @@ Ends EndsOf(const CopyCall& call, const void* values, size_t index) {
     const auto word = [index](uint64_t array) { return reinterpret_cast<const uint64_t*>(array)[index]; };
     return {{kPointer, word(source)}, {kPointer, word(target)}, word(WordAt(values, kBatchSizesAt))};
   }
-  if (call.source != kStruct) return {{call.source, source}, {call.target, target}, capture::spool::kNone64};
-  if (call.name.find("2D") != std::string_view::npos) {
+  if (!IsStruct(call)) return {{call.source, source}, {call.target, target}, capture::spool::kNone64};
+  if (call.source == kStruct2D) {
     const auto& copy = *reinterpret_cast<const CUDA_MEMCPY2D*>(source);
     return {EndOf(copy.srcMemoryType, copy.srcHost, copy.srcDevice),
             EndOf(copy.dstMemoryType, copy.dstHost, copy.dstDevice), copy.WidthInBytes * copy.Height};
@@ -178,12 +165,24 @@ void TellPeers(const CopyCall& call, const Ends& ends, PointerAttributesFunction
 
 }  // namespace
 
+const CopyCall* FindCopyCall(std::string_view cupti_name) noexcept {
+  const std::string_view name = ParametersName(cupti_name);
+  for (const CopyCall& call : kCalls) {
+    if (call.name == name) return &call;
+  }
+  return nullptr;
+}
+
+size_t CountCopies(const CopyCall& call, const void* values) noexcept {
+  return call.source == kBatch ? WordAt(values, kBatchCountAt) : 1;
+}
+
 CopyFacts ReadCopy(const CopyCall& call, const void* values, size_t index,
                    PointerAttributesFunction attributes) noexcept {
   CopyFacts facts;
   facts.bytes = capture::spool::kNone64;
   facts.peer_device_id = capture::spool::kNone32;
-  if (call.source == kStruct && WordAt(values, call.source_at) == 0) return facts;
+  if (IsStruct(call) && WordAt(values, call.source_at) == 0) return facts;
   const Ends ends = EndsOf(call, values, index);
   facts.bytes = ends.bytes;
   facts.source_kind = KindOf(ends.source, attributes);

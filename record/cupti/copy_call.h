@@ -20,8 +20,9 @@ enum class CopyEnd : uint8_t {
   kPointer,  // of the unified address space
   kDevice,
   kArray,
-  kStruct,  // the call's only parameter that matters is a CUDA_MEMCPY2D or CUDA_MEMCPY3D
-  kBatch,   // an array of unified pointers; sizes and their number follow
+  kStruct2D,  // the parameter is a CUDA_MEMCPY2D with both ends
+  kStruct3D,  // CUDA_MEMCPY3D or CUDA_MEMCPY3D_PEER
+  kBatch,     // an array of unified pointers; sizes and their number follow
 };
 
 struct CopyCall {

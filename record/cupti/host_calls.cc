@@ -174,13 +174,12 @@ void HostCalls::Exit(const ApiEntry& entry, uint32_t key, const CUpti_CallbackDa
   names_.Note(static_cast<ApiTable::Layer>(record.layer), record.cbid, entry.name);
   Count(entry, record);
   writer_.Append(record, now_ns);
-  if (!has_work_records_ && IsCopy(entry.api_class)) WriteCopies(entry, record, data, *calls);
+  if (!has_work_records_ && IsCopy(entry.api_class)) WriteCopies(entry, record, data, details.stream, *calls);
 }
 
-bool HostCalls::IsCaptured(const ApiEntry& entry, const HostCallRecord& call, const CUpti_CallbackData& data) noexcept {
+bool HostCalls::IsCaptured(const ApiEntry& entry, const HostCallRecord& call, const void* handle) noexcept {
   if (!capture_times_.Contains(call.start_ns)) return false;
-  const CallDetails details = ReadCallDetails(entry.parameters, data.functionParams, false);
-  auto stream = static_cast<CUstream>(const_cast<void*>(details.stream));
+  auto stream = static_cast<CUstream>(const_cast<void*>(handle));
   if (stream == nullptr && entry.is_per_thread_stream) stream = CU_STREAM_PER_THREAD;
   // The legacy stream cannot be captured.
   if (stream == nullptr || stream == CU_STREAM_LEGACY) return false;
@@ -192,10 +191,10 @@ bool HostCalls::IsCaptured(const ApiEntry& entry, const HostCallRecord& call, co
 // The driver's call says what is copied from where. A call of the runtime that was made without one, or a driver call
 // that says nothing, is a copy of which only that is known.
 void HostCalls::WriteCopies(const ApiEntry& entry, const HostCallRecord& call, const CUpti_CallbackData& data,
-                            ThreadCalls& calls) noexcept {
+                            const void* stream, ThreadCalls& calls) noexcept {
   const bool is_known = entry.copy != nullptr && data.functionParams != nullptr;
   const bool is_written = !is_known && (call.depth > 0 || calls.pending[call.depth].has_copy);
-  if (is_written || call.return_value != 0 || IsCaptured(entry, call, data)) return;
+  if (is_written || call.return_value != 0 || IsCaptured(entry, call, stream)) return;
   if (!is_known) return WriteCopy(entry, call, data, {.bytes = kNone64, .peer_device_id = kNone32});
   if (call.depth > 0) calls.pending[call.depth - 1].has_copy = true;
   const size_t count = CountCopies(*entry.copy, data.functionParams);

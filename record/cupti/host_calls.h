@@ -66,12 +66,11 @@ class HostCalls {
   bool IsWorthWriting(ThreadCalls& calls, const ApiEntry& entry, capture::spool::HostCallRecord& record,
                       uint64_t handle) noexcept;
   void WriteCopies(const ApiEntry& entry, const capture::spool::HostCallRecord& call, const CUpti_CallbackData& data,
-                   ThreadCalls& calls) noexcept;
+                   const void* stream, ThreadCalls& calls) noexcept;
   void WriteCopy(const ApiEntry& entry, const capture::spool::HostCallRecord& call, const CUpti_CallbackData& data,
                  const CopyFacts& facts) noexcept;
   // Whether the call became a part of a graph instead of running.
-  bool IsCaptured(const ApiEntry& entry, const capture::spool::HostCallRecord& call,
-                  const CUpti_CallbackData& data) noexcept;
+  bool IsCaptured(const ApiEntry& entry, const capture::spool::HostCallRecord& call, const void* stream) noexcept;
   void Count(const ApiEntry& entry, const capture::spool::HostCallRecord& record) noexcept;
   bool LeavesRecords(const ApiEntry& entry, const capture::spool::HostCallRecord& record) noexcept;
   uint32_t StreamId(const ApiEntry& entry, const CUpti_CallbackData& data, const void* stream) noexcept;
