@@ -105,18 +105,19 @@ std::optional<double> TotalOf(BudgetQuantity quantity, const EventCounts& counts
   return total;
 }
 
+bool IsOf(const LossSummary& loss, capture::LossCounter counter) { return loss.id == capture::Info(counter).id; }
+
 // Some events lack their size; without a detail, which our own recorder does not give, it may be that of a copy.
 bool LacksBytes(const std::vector<LossSummary>& losses) {
   return std::any_of(losses.begin(), losses.end(), [](const LossSummary& loss) {
-    return loss.id == capture::Info(capture::LossCounter::kMissingField).id &&
+    return IsOf(loss, capture::LossCounter::kMissingField) &&
            (!loss.detail || loss.detail->find("bytes") != std::string::npos);
   });
 }
 
 bool HidesGraphs(const std::vector<LossSummary>& losses) {
-  return std::any_of(losses.begin(), losses.end(), [](const LossSummary& loss) {
-    return loss.id == capture::Info(capture::LossCounter::kGraphLevelOnly).id;
-  });
+  return std::any_of(losses.begin(), losses.end(),
+                     [](const LossSummary& loss) { return IsOf(loss, capture::LossCounter::kGraphLevelOnly); });
 }
 
 // One limit on one range.
