@@ -8,9 +8,18 @@ constexpr int kAnyWarps = kAnyThreads / kWarpLanes;
 constexpr int kPartialThreadRows = 8;
 constexpr int kFinishThreadRows = 32;
 
-// A lane holds two sums for each of its columns; their number decides how many threads the register file has room for.
+constexpr int kTiledThreads = 256;
+
+// How many blocks a multiprocessor holds at least, which bounds the registers of a thread: a lane holds two sums for
+// each of its columns. Converting bf16 hides behind more warps: 200k of 128, 200k of 256 and 1.2M of 48 take over a
+// copy 1.18, 1.12 and 1.17 with three blocks, 1.28, 1.24 and 1.26 with two; fp32 rows lose up to 1% by a third (H200,
+// medians of 40, interleaved, 2026-11-30).
 template <typename T>
-constexpr int kTiledThreads = T::kVectors* T::kElements <= 20 ? 512 : 256;
+constexpr int kTiledBlocks = [] {
+  constexpr int kColumns = T::kVectors * T::kElements;
+  if (kColumns > (T::kIsMasked ? 12 : 20)) return 1;
+  return sizeof(typename T::Element) == 2 && kColumns <= 12 ? 3 : 2;
+}();
 
 // Rows are read once. Over a copy, bf16 rows, 200k of 128, 200k of 256 and 1.2M of 48, take 1.26, 1.26 and 1.27 with
 // LoadOnce, with Load 1.31, 1.29 and 1.30; fp32 rows lose 5% by it (H200, medians of 6, interleaved, 2026-11-30).
@@ -36,10 +45,12 @@ struct Lane {
 
   __device__ __forceinline__ bool Holds(int v) const { return T::Holds(v * T::kLanes + index, vector_count); }
 
-  // Takes one row: sets dx, adds to dgamma and dbeta. A row of zeros adds nothing. Two rounds of sums over the group:
-  // (x, g), then (distance^2, g * distance).
+  // Takes one row: sets dx, adds to dgamma and dbeta. A row of zeros adds nothing. Two rounds of sums over the group,
+  // with g = gradient * gamma: (x, g), then (distance^2, g * distance).
   __device__ __forceinline__ void TakeRow(const typename T::Vector (&x)[T::kVectors],
                                           const typename T::Vector (&dy)[T::kVectors], float scale, float eps) {
+    Columns distance;
+    Columns gradient;
     float x_sum = 0;
     float g_sum = 0;
 #pragma unroll
@@ -47,8 +58,11 @@ struct Lane {
       if (!Holds(v)) continue;
 #pragma unroll
       for (int e = 0; e < T::kElements; ++e) {
-        x_sum += ToFloat(x[v].values[e]);
-        g_sum += ToFloat(dy[v].values[e]) * ToFloat(gamma[v].values[e]);
+        distance[v][e] = ToFloat(x[v].values[e]);
+        gradient[v][e] = ToFloat(dy[v].values[e]);
+        x_sum += distance[v][e];
+        g_sum += gradient[v][e] * ToFloat(gamma[v].values[e]);
+        dbeta[v][e] += gradient[v][e];
       }
     }
     const float mean = GroupSum<T::kLanes>(x_sum) * scale;
@@ -60,23 +74,24 @@ struct Lane {
       if (!Holds(v)) continue;
 #pragma unroll
       for (int e = 0; e < T::kElements; ++e) {
-        const float distance = ToFloat(x[v].values[e]) - mean;
-        squares += distance * distance;
-        products += ToFloat(dy[v].values[e]) * ToFloat(gamma[v].values[e]) * distance;
+        distance[v][e] -= mean;
+        squares += distance[v][e] * distance[v][e];
+        products += gradient[v][e] * ToFloat(gamma[v].values[e]) * distance[v][e];
       }
     }
     const float rho = rsqrtf(GroupSum<T::kLanes>(squares) * scale + eps);
     const float gx_mean = GroupSum<T::kLanes>(products) * rho * scale;
+    // dx = rho * (g - g_mean - distance * rho * gx_mean), as two multiply-adds.
+    const float slope = -gx_mean * rho * rho;
+    const float offset = -g_mean * rho;
 #pragma unroll
     for (int v = 0; v < T::kVectors; ++v) {
       if (!Holds(v)) continue;
 #pragma unroll
       for (int e = 0; e < T::kElements; ++e) {
-        const float gradient = ToFloat(dy[v].values[e]);
-        const float normalized = (ToFloat(x[v].values[e]) - mean) * rho;
-        dgamma[v][e] += gradient * normalized;
-        dbeta[v][e] += gradient;
-        dx[v][e] = rho * (gradient * ToFloat(gamma[v].values[e]) - g_mean - normalized * gx_mean);
+        const float scaled = gradient[v][e] * rho;
+        dgamma[v][e] += scaled * distance[v][e];
+        dx[v][e] = scaled * ToFloat(gamma[v].values[e]) + (distance[v][e] * slope + offset);
       }
     }
   }
@@ -93,7 +108,7 @@ __device__ __forceinline__ void WritePartials(float (&sums)[T::kVectors][T::kEle
 #pragma unroll
     for (int e = 0; e < T::kElements; ++e) sums[v][e] = SumAcrossGroups<T::kLanes>(sums[v][e]);
   }
-  for (int half = kTiledThreads<T> / kWarpLanes / 2; half > 0; half /= 2) {
+  for (int half = kTiledThreads / kWarpLanes / 2; half > 0; half /= 2) {
     __syncthreads();
     float* row = shared + warp % half * T::kRowElements + lane.index;
 #pragma unroll
@@ -118,9 +133,9 @@ __device__ __forceinline__ void WritePartials(float (&sums)[T::kVectors][T::kEle
 
 // Writes dx, and for each block a row of 2 * width sums: dgamma, then dbeta.
 template <typename T>
-__global__ void __launch_bounds__(kTiledThreads<T>) BackwardTiled(const LayerNormBackwardArgs args) {
+__global__ void __launch_bounds__(kTiledThreads, kTiledBlocks<T>) BackwardTiled(const LayerNormBackwardArgs args) {
   using Vector = typename T::Vector;
-  constexpr int kWarps = kTiledThreads<T> / kWarpLanes;
+  constexpr int kWarps = kTiledThreads / kWarpLanes;
   __shared__ float shared[kWarps / 2 * T::kRowElements];
   Lane<T> lane;
   lane.index = threadIdx.x % T::kLanes;
@@ -280,10 +295,9 @@ cudaError_t MakePlan(const LayerNormBackwardArgs& args, Plan* plan) {
   cudaError_t error = cudaSuccess;
   int resident = 0;
   plan->is_tiled = AreVectorsAligned(args) && WithBackwardTile<T>(width, [&]<typename Layout>() {
-                     constexpr int kThreads = kTiledThreads<Layout>;
-                     error = ResidentBlocks<BackwardTiled<Layout>, kThreads>(&resident);
-                     plan->block_count =
-                         BlocksAtMost(resident, rows, kThreads / kWarpLanes * Layout::kRowsPerWarp * Layout::kUnroll);
+                     constexpr int kRowsAtOnce = kTiledThreads / kWarpLanes * Layout::kRowsPerWarp * Layout::kUnroll;
+                     error = ResidentBlocks<BackwardTiled<Layout>, kTiledThreads>(&resident);
+                     plan->block_count = BlocksAtMost(resident, rows, kRowsAtOnce);
                      plan->partial_count = plan->block_count;
                    });
   if (!plan->is_tiled) {
@@ -307,7 +321,7 @@ cudaError_t LaunchForType(const LayerNormBackwardArgs& args, cudaStream_t stream
   auto* partials = reinterpret_cast<float*>(static_cast<char*>(args.workspace) + plan.statistics_bytes);
   if (plan.block_count > 0 && plan.is_tiled) {
     WithBackwardTile<T>(args.shape.width, [&]<typename Layout>() {
-      BackwardTiled<Layout><<<plan.block_count, kTiledThreads<Layout>, 0, stream>>>(args);
+      BackwardTiled<Layout><<<plan.block_count, kTiledThreads, 0, stream>>>(args);
     });
   } else if (plan.block_count > 0) {
     BackwardAny<T><<<plan.block_count, kAnyThreads, 0, stream>>>(args, statistics);
