@@ -228,6 +228,10 @@ std::optional<uint32_t> Directory::CallerFrame(uint32_t stack_id) const {
   return it->second.front();
 }
 
+bool Directory::IsPythonFrame(std::optional<uint32_t> frame_id) const {
+  return frame_id && *frame_id < frames_.size() && frames_[*frame_id].kind == capture::FrameKind::kPython;
+}
+
 std::string Directory::ThreadName(uint32_t thread_id) const {
   for (const auto& row : threads_) {
     if (row.thread_id != thread_id) continue;

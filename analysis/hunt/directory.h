@@ -52,8 +52,9 @@ class Directory : public capture::CaptureVisitor {
 
   // Frames of a stack, innermost first; empty for an unknown stack.
   std::vector<Frame> Stack(uint32_t stack_id) const;
-  // The frame that a call lies in for the rule of mode light: the innermost Python frame, else the innermost frame.
+  // The place in code that made a call: the innermost frame, of Python if there is any, that is no function of CUDA.
   std::optional<uint32_t> CallerFrame(uint32_t stack_id) const;
+  bool IsPythonFrame(std::optional<uint32_t> frame_id) const;
   // Whether operators with sequence numbers were recorded.
   bool has_operators() const { return has_operators_; }
   // Whether there was any range with a length.

@@ -171,13 +171,19 @@ void SyncPointFinder::OnCall(const capture::HostCallRow& call) {
   if (kind.has_value()) points_.push_back(PointOf(call, *kind, ScopeOf(call.api_class)));
 }
 
+// A wait takes in what its own Python instruction copied: copies of a loop's last steps are not the wait behind the
+// loop. Native code often copies and waits in two functions; what was launched between tells them apart, and where that
+// is not recorded the caller stands for it.
+bool SyncPointFinder::HaveOneCaller(std::optional<uint32_t> copy_stack, std::optional<uint32_t> wait_stack) const {
+  const auto copy = copy_stack ? directory_.CallerFrame(*copy_stack) : std::nullopt;
+  const auto wait = wait_stack ? directory_.CallerFrame(*wait_stack) : std::nullopt;
+  if (copy == wait) return true;
+  return has_launches_ && !directory_.IsPythonFrame(copy) && !directory_.IsPythonFrame(wait);
+}
+
 bool SyncPointFinder::BelongsToWait(const AsyncCopy& copy, const SyncPoint& wait) const {
   const SyncPoint& point = copy.point;
-  if (!has_launches_) {
-    // What was launched between is not recorded: the same place in code stands for "directly before".
-    if (!point.stack_id || !wait.stack_id) return point.stack_id == wait.stack_id;
-    if (directory_.CallerFrame(*point.stack_id) != directory_.CallerFrame(*wait.stack_id)) return false;
-  }
+  if (!HaveOneCaller(point.stack_id, wait.stack_id)) return false;
   if (!point.stream_id || !wait.stream_id) return true;
   const uint32_t context_id = wait.context_id.value_or(0);
   if (directory_.IsNullStream(wait.process_id, context_id, *wait.stream_id)) {

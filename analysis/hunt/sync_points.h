@@ -128,6 +128,7 @@ class SyncPointFinder : public capture::CaptureVisitor {
   void EndSpin(ThreadState& thread);
   void ResolveEvent(const capture::HostCallRow& call, SyncPoint& point) const;
   SyncPoint PointOf(const capture::HostCallRow& call, SiteKind kind, WaitScope scope) const;
+  bool HaveOneCaller(std::optional<uint32_t> copy_stack, std::optional<uint32_t> wait_stack) const;
   bool BelongsToWait(const AsyncCopy& copy, const SyncPoint& wait) const;
   void Resolve(AsyncCopy& copy);
 

@@ -250,21 +250,36 @@ TEST(SyncPointsTest, BenchmarkResultsAreNotHunted) {
   EXPECT_NE(status.message().find("benchmark results only"), absl::string_view::npos) << status;
 }
 
-// Light mode sees no launches: the same Python instruction stands for "directly before".
-TEST(SyncPointsTest, LightModeTakesInCopiesOfTheSamePythonInstruction) {
-  for (const int64_t sync_line : {10, 11}) {
-    RecordedProgram program;
-    program.capture().mutable_info().mode = "light";
-    program.capture().mutable_info().recorded.reset(static_cast<size_t>(capture::Table::kKernel));
-    const uint32_t copy_stack = program.PythonStack({{"train.py", 10}, {"main.py", 1}});
-    const uint32_t sync_stack = sync_line == 10 ? copy_stack : program.PythonStack({{"train.py", 11}, {"main.py", 1}});
-    const uint64_t id = program.Call(
-        {.api = "cudaMemcpyAsync", .start_ns = 100, .end_ns = 200, .stream_id = 7, .stack_id = copy_stack});
-    program.Copy({.correlation_id = id, .start_ns = 150, .end_ns = 180}, kPageableByCall);
-    program.Call(
-        {.api = "cudaStreamSynchronize", .start_ns = 400, .end_ns = 600, .stream_id = 7, .stack_id = sync_stack});
-    EXPECT_EQ(CountOf(HuntIn(program), SiteKind::kPageableCopy), sync_line == 10 ? 0 : 1);
+// Copies of a loop, and a wait behind it: the copies are points of their own, in either mode.
+TEST(SyncPointsTest, WaitTakesInCopiesOfItsOwnPythonInstruction) {
+  for (const std::string mode : {"light", "default"}) {
+    for (const int64_t sync_line : {10, 11}) {
+      RecordedProgram program;
+      program.capture().mutable_info().mode = mode;
+      program.capture().mutable_info().recorded.set(static_cast<size_t>(capture::Table::kKernel), mode == "default");
+      const uint32_t copy_stack = program.PythonStack({{"train.py", 10}, {"main.py", 1}});
+      const uint32_t sync_stack =
+          sync_line == 10 ? copy_stack : program.PythonStack({{"train.py", 11}, {"main.py", 1}});
+      const uint64_t id = program.Call(
+          {.api = "cudaMemcpyAsync", .start_ns = 100, .end_ns = 200, .stream_id = 7, .stack_id = copy_stack});
+      program.Copy({.correlation_id = id, .start_ns = 150, .end_ns = 180}, kPageableByCall);
+      program.Call(
+          {.api = "cudaStreamSynchronize", .start_ns = 400, .end_ns = 600, .stream_id = 7, .stack_id = sync_stack});
+      EXPECT_EQ(CountOf(HuntIn(program), SiteKind::kPageableCopy), sync_line == 10 ? 0 : 1) << mode;
+    }
   }
+}
+
+TEST(SyncPointsTest, NativeCodeCopiesAndWaitsInTwoFunctions) {
+  RecordedProgram program;
+  const uint32_t copy_stack = program.NativeStack({"cudaMemcpyAsync", "xla::Enqueue", "main"});
+  const uint32_t sync_stack = program.NativeStack({"cudaStreamSynchronize", "xla::Block", "main"});
+  const uint64_t id =
+      program.Call({.api = "cudaMemcpyAsync", .start_ns = 100, .end_ns = 200, .stream_id = 7, .stack_id = copy_stack});
+  program.Copy({.correlation_id = id, .start_ns = 150, .end_ns = 180}, kPageable);
+  program.Call(
+      {.api = "cudaStreamSynchronize", .start_ns = 400, .end_ns = 600, .stream_id = 7, .stack_id = sync_stack});
+  EXPECT_EQ(CountOf(HuntIn(program), SiteKind::kPageableCopy), 0);
 }
 
 TEST(SyncPointsTest, LightModeUsesTheNativeCallerWithoutPython) {
