@@ -46,11 +46,12 @@ struct CaptureInfo {
   std::string format;  // "spool", "capture", "kineto", "nsys", ...
   std::string format_version;
   std::string producer;  // "stallhound 0.1.0", "nsys 2025.3.1", ...; no host or user name
-  std::string mode;      // "light", "default", "full"; empty for foreign files
+  std::string mode;      // "light", "default", "full"; empty for foreign files, and where processes differ
   // Wall clock (CLOCK_REALTIME, ns) of the capture's time zero, if known.
   std::optional<int64_t> epoch_ns;
   int64_t end_ns = 0;  // last instant of any event
-  // Tables this recording can hold. A table outside it is *not recorded*: its absence says nothing.
+  // Tables that every process of this recording can hold. A table outside it is *not recorded*: its absence says
+  // nothing, and rows in it are those of some processes only, to be shown but not counted.
   TableSet recorded = AllTables();
   // Sentences for the reader of a report: what this kind of recording cannot answer.
   std::vector<std::string> notes;

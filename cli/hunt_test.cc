@@ -202,6 +202,26 @@ TEST_F(HuntTest, ABudgetThatCannotBeJudgedIsNeverFine) {
   EXPECT_EQ(Hunt({"--max-waits", "0", "--strict", "--from", spool_}, {}).exit_code, 1);
 }
 
+// The process in mode light is the later one; the first one's mode does not stand for both.
+TEST_F(HuntTest, WhatOneProcessDidNotRecordIsNot0) {
+  stallhound::testing::TempDir mixed;
+  capture::spool::GenerateSpool(mixed.path(), {});
+  capture::spool::GenerateSpool(mixed.path(), {.mode = capture::spool::Mode::kLight});
+  const SubprocessResult hunt = Hunt({"--from", mixed.path(), "--format", "json"}, {});
+  const nlohmann::json report = nlohmann::json::parse(hunt.out);
+  EXPECT_EQ(report["sync_point_count"], 20);
+  EXPECT_TRUE(report["capture"]["mode"].is_null());
+  EXPECT_TRUE(report["device_idle"].is_null());
+  for (const nlohmann::json& site : report["sites"]) EXPECT_TRUE(site["cost"]["idle_ns"].is_null());
+  EXPECT_THAT(std::string(report["notes"][0]), HasSubstr("in mode light"));
+  EXPECT_EQ(Hunt({"--max-recoverable-ratio", "1", "--strict", "--from", mixed.path()}, {}).exit_code, 5);
+  EXPECT_EQ(Hunt({"--max-waits", "10", "--strict", "--from", mixed.path()}, {}).exit_code, 0);
+  const nlohmann::json counts =
+      nlohmann::json::parse(RunSubprocess(StallhoundOptions(home_, {"counts", mixed.path(), "--format", "json"})).out);
+  EXPECT_TRUE(counts["total"]["kernel_count"].is_null());
+  for (const nlohmann::json& span : counts["spans"]) EXPECT_TRUE(span["kernel_count"].is_null());
+}
+
 TEST_F(HuntTest, ABudgetFileLimitsRangesAndAllowsSites) {
   const std::string limits = "[[range]]\nname = \"step\"\nmax-waits = 0\n[[range]]\nmax-allocations = 0\n";
   const auto allow = [](const std::string& expires) {

@@ -214,7 +214,7 @@ absl::StatusOr<CasesReport> CountCases(capture::CaptureReader& reader, std::span
   std::vector<CaseEvents> cases = directory.EmptyCases();
   SyncPointFinder finder(directory, reader.info().recorded);
   CaseCounter counter(directory, reader.strings(), finder, cases);
-  SH_RETURN_IF_ERROR(reader.Read(CaseCounter::WantedTables(), counter));
+  SH_RETURN_IF_ERROR(reader.Read(CaseCounter::WantedTables() & reader.info().recorded, counter));
   counter.AddPoints(finder.Finish());
 
   for (size_t i = 0; i < ids.size(); ++i) {

@@ -260,8 +260,9 @@ absl::StatusOr<CountsReport> Counts(capture::CaptureReader& reader, const Counts
   report.spans = MakeSpans(directory, occurrences, zero);
   SyncPointFinder finder(directory, recorded);
   Counter counter(report.spans, measured, finder);
-  SH_RETURN_IF_ERROR(
-      reader.Read(capture::Tables({Table::kHostCall, Table::kKernel, Table::kCopy, Table::kMemset}), counter));
+  const capture::TableSet events =
+      capture::Tables({Table::kHostCall, Table::kKernel, Table::kCopy, Table::kMemset}) & recorded;
+  SH_RETURN_IF_ERROR(reader.Read(events, counter));
   report.unplaced_count = counter.unplaced_count();
 
   SiteBuilder builder(directory, reader.strings());

@@ -252,7 +252,7 @@ struct CaptureSummary {
   std::string format;
   std::string format_version;
   std::string producer;
-  std::string mode;  // empty for foreign files
+  std::string mode;  // empty for foreign files, and where processes differ
   int64_t duration_ns = 0;
 };
 

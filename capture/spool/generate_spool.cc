@@ -19,7 +19,8 @@ constexpr uint32_t kSyncCbid = 131;
 
 class Generator {
  public:
-  Generator(SpoolWriter& writer, const GeneratedSpool& options) : writer_(writer), options_(options) {}
+  Generator(SpoolWriter& writer, const GeneratedSpool& options)
+      : writer_(writer), options_(options), is_light_(options.mode == Mode::kLight) {}
 
   void Run() {
     WriteDictionary();
@@ -94,6 +95,10 @@ class Generator {
   }
 
   void Launch(uint32_t shape) {
+    if (is_light_) {
+      host_ns_ += 5'000;
+      return;
+    }
     HostCallRecord call = Call(kLaunchCbid, 3'000);
     writer_.Append(call, call.end_ns);
     KernelRecord kernel{};
@@ -116,6 +121,11 @@ class Generator {
     CopyRecord copy{};
     copy.start_ns = std::max(gpu_ns_, host_ns_ + 2'500);
     copy.end_ns = gpu_ns_ = copy.start_ns + 1'500;
+    if (is_light_) {
+      copy.has_call_times = 1;
+      copy.start_ns = call.start_ns;
+      copy.end_ns = call.end_ns;
+    }
     copy.correlation_id = correlation_;
     copy.context_id = kContext;
     copy.stream_id = kStream;
@@ -155,6 +165,7 @@ class Generator {
 
   SpoolWriter& writer_;
   const GeneratedSpool& options_;
+  const bool is_light_;
   uint32_t shapes_[kShapeCount] = {};
   std::vector<uint32_t> stacks_;
   uint32_t thread_ = 0;
@@ -172,6 +183,7 @@ std::string GenerateSpool(const std::string& directory, const GeneratedSpool& op
   writer_options.directory = directory.c_str();
   writer_options.max_bytes = uint64_t{64} << 30;
   writer_options.recorder_version = "generated";
+  writer_options.mode = options.mode;
   writer_options.now_ns = [] { return kOpenNs; };
   if (!writer.Configure(writer_options) || !writer.EnsureOpen()) return "";
   writer.header().gpu_state.store(GpuState::kRecording);

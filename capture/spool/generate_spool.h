@@ -6,6 +6,8 @@
 #include <cstdint>
 #include <string>
 
+#include "capture/spool/format.h"
+
 namespace stallhound::capture::spool {
 
 struct GeneratedSpool {
@@ -16,6 +18,7 @@ struct GeneratedSpool {
   std::string outer_range;          // of a range around all steps; empty: none
   int stack_count = 50;             // different call sites of the waits
   bool is_closed = true;            // false: as after SIGKILL
+  Mode mode = Mode::kDefault;       // light: no launches and kernels; copies have the times of their calls
 };
 
 // Writes a spool into `directory` and returns its path; "" if it could not be written. Launch every 5 us, kernels of

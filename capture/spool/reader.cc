@@ -13,6 +13,7 @@
 #include "base/status_macros.h"
 #include "capture/spool/dimensions.h"
 #include "capture/spool/process_spool.h"
+#include "capture/spool/recording_info.h"
 #include "capture/spool/row_builder.h"
 #include "capture/spool/run_merger.h"
 #include "capture/spool/spool_file_reader.h"
@@ -25,24 +26,7 @@ namespace {
 // Raw clocks of processes whose offsets to the wall clock differ by less are the same clock: one boot of one machine.
 constexpr int64_t kSameBootNs = 50'000'000;
 
-constexpr const char* kModeNames[] = {"light", "default", "full"};
-
-// An NVTX mark of the start-up hook (python/startup): a torch profiler takes the place of the operators' ranges.
-constexpr char kOperatorsYielded[] = "stallhound: operators off: a torch profiler started";
-
 int64_t WallOffset(const FileHeader& header) { return TimeDifference(header.open_realtime_ns, header.open_ns); }
-
-// Of a recording, from those of its files in any order.
-class RecordingUuid {
- public:
-  void Add(const FileHeader& header) {
-    for (size_t i = 0; i < sizeof bytes_; ++i) bytes_[i] = static_cast<uint8_t>(bytes_[i] ^ header.uuid[i]);
-  }
-  std::string Text() const { return fmt::format("{:02x}", fmt::join(bytes_, "")); }
-
- private:
-  uint8_t bytes_[16] = {};
-};
 
 struct Process {
   std::unique_ptr<ProcessSpool> spool;
@@ -58,7 +42,7 @@ class SpoolReader : public CaptureReader {
       return std::pair(a->header().open_realtime_ns, a->header().pid) <
              std::pair(b->header().open_realtime_ns, b->header().pid);
     });
-    FillInfo(spools);
+    info_ = InfoOf(spools);
     const int64_t reference = WallOffset(spools.front()->header());
     for (auto& spool : spools) {
       const int64_t own = WallOffset(spool->header());
@@ -93,88 +77,6 @@ class SpoolReader : public CaptureReader {
     const IndexedChunk* chunk;
     size_t process;
   };
-
-  void FillInfo(const std::vector<std::unique_ptr<ProcessSpool>>& spools) {
-    const FileHeader& first = spools.front()->header();
-    info_.format = "spool";
-    info_.format_version = fmt::format("{}", first.version);
-    const char* version = first.recorder_version;
-    info_.producer = "stallhound " + std::string(version, strnlen(version, sizeof first.recorder_version));
-    info_.mode =
-        static_cast<size_t>(first.mode) < std::size(kModeNames) ? kModeNames[static_cast<size_t>(first.mode)] : "";
-    RecordingUuid uuid;
-    int64_t start_ns = INT64_MAX;
-    bool has_gpu = false;
-    for (const auto& spool : spools) {
-      const FileHeader& header = spool->header();
-      uuid.Add(header);
-      start_ns = std::min(start_ns,
-                          TimeDifference(header.open_realtime_ns,
-                                         TimeDifference(header.open_ns, std::min(header.open_ns, spool->first_ns()))));
-      has_gpu =
-          has_gpu || header.gpu_state.load() == GpuState::kRecording || header.gpu_state.load() == GpuState::kLost;
-      NoteGpuState(header);
-      if (header.operators != 0) NoteOperators(*spool);
-    }
-    info_.uuid = uuid.Text();
-    info_.epoch_ns = start_ns;
-    FillRecorded(first.mode, has_gpu);
-  }
-
-  void NoteGpuState(const FileHeader& header) {
-    const auto note = [&](const std::string& text) {
-      info_.notes.push_back(fmt::format("process {}: {}", header.pid, text));
-    };
-    switch (header.gpu_state.load()) {
-      case GpuState::kNotInitialised:
-        return note("the program never initialised CUDA; only NVTX ranges were recorded");
-      case GpuState::kNoCupti:
-        return note("no usable CUPTI was found; the GPU side was not recorded");
-      case GpuState::kOtherHolder:
-        return note("another profiler held CUPTI; the GPU side was not recorded");
-      case GpuState::kLost:
-        return note("GPU side lost: another profiler took CUPTI over while the program ran");
-      case GpuState::kYielded:
-        return note("CUPTI was left to another profiler, as asked; the GPU side was not recorded");
-      case GpuState::kFailed:
-        return note(
-            fmt::format("CUPTI failed with error {}; the GPU side was not recorded", header.cupti_error.load()));
-      case GpuState::kRecording:
-        return;
-    }
-  }
-
-  void NoteOperators(const ProcessSpool& spool) {
-    int64_t operator_count = 0;
-    int64_t yield_count = 0;
-    for (const RangeRecord& range : spool.ranges()) {
-      operator_count += range.is_operator != 0;
-      yield_count += range.event == RangeEvent::kMark && spool.dictionary().String(range.name) == kOperatorsYielded;
-    }
-    const int64_t pid = spool.header().pid;
-    if (operator_count == 0) {
-      info_.notes.push_back(
-          fmt::format("process {}: operators were asked for and none was recorded: it imported no torch with CUDA, or "
-                      "its Python did not load the start-up hook",
-                      pid));
-    }
-    if (yield_count > 0) {
-      info_.notes.push_back(fmt::format(
-          "process {}: a torch profiler ran {} times; meanwhile no operators were recorded", pid, yield_count));
-    }
-  }
-
-  void FillRecorded(Mode mode, bool has_gpu) {
-    const auto drop = [&](std::initializer_list<Table> tables) { info_.recorded &= ~Tables(tables); };
-    drop({Table::kGraphRun, Table::kBenchmarkPoint, Table::kKernelMetric});
-    if (mode == Mode::kLight) {
-      drop({Table::kKernel, Table::kMemset, Table::kCudaEvent, Table::kGraph});
-    }
-    if (!has_gpu) {
-      drop({Table::kHostCall, Table::kKernel, Table::kCopy, Table::kMemset, Table::kSync, Table::kCudaEvent,
-            Table::kOverhead, Table::kGraph, Table::kStream});
-    }
-  }
 
   std::vector<ChunkRef> ChunksWith(RecordType type) const {
     std::vector<ChunkRef> refs;

@@ -1,7 +1,9 @@
 #include "capture/spool/reader.h"
 
 #include <gtest/gtest.h>
+#include <unistd.h>
 
+#include <cstddef>
 #include <cstring>
 #include <filesystem>
 #include <fstream>
@@ -143,6 +145,53 @@ TEST_F(SpoolReaderTest, MergesProcesses) {
   EXPECT_EQ(rows.processes.size(), 2u);
   EXPECT_EQ(rows.kernels.size(), 2000u);
   EXPECT_NE(rows.threads[0].process_id, rows.threads[1].process_id);
+}
+
+TEST_F(SpoolReaderTest, WhatOneProcessDidNotRecordIsUnknownOfAll) {
+  const auto records = [](const CaptureReader& reader, Table table) {
+    return reader.info().recorded.test(static_cast<size_t>(table));
+  };
+  const std::string usual = Generate({});
+  const std::string light = Generate({.mode = spool::Mode::kLight});
+  EXPECT_TRUE(records(*Open(usual), Table::kKernel));
+  EXPECT_EQ(Open(usual)->info().mode, "default");
+  EXPECT_FALSE(records(*Open(light), Table::kKernel));
+  EXPECT_EQ(Open(light)->info().mode, "light");
+  auto both = OpenSpools({usual, light});
+  ASSERT_TRUE(both.ok()) << both.status();
+  for (const Table table : {Table::kKernel, Table::kMemset, Table::kCudaEvent, Table::kGraph}) {
+    EXPECT_FALSE(records(**both, table)) << static_cast<int>(table);
+  }
+  for (const Table table : {Table::kHostCall, Table::kCopy, Table::kRange}) {
+    EXPECT_TRUE(records(**both, table)) << static_cast<int>(table);
+  }
+  EXPECT_EQ((*both)->info().mode, "");
+  ASSERT_EQ((*both)->info().notes.size(), 1u);
+  const std::string pid = std::to_string(getpid());
+  EXPECT_NE((*both)->info().notes[0].find("process " + pid + " in mode light, process " + pid + " in mode default"),
+            std::string::npos)
+      << (*both)->info().notes[0];
+  Collector rows;
+  ASSERT_TRUE((*both)->Read(AllTables(), rows).ok());
+  EXPECT_EQ(rows.kernels.size(), 1000u) << "kept for exports and captures";
+}
+
+// A launcher of the ranks, say, has no GPU side that could be missing; one that left CUPTI to another profiler has.
+TEST_F(SpoolReaderTest, OnlyAProcessThatUsedCudaLeavesItsTablesOut) {
+  const std::string usual = Generate({});
+  const std::string other = Generate({.mode = spool::Mode::kLight});
+  const auto records_kernels = [&](spool::GpuState state) {
+    std::fstream file(other, std::ios::in | std::ios::out | std::ios::binary);
+    file.seekp(offsetof(spool::FileHeader, gpu_state));
+    file.write(reinterpret_cast<const char*>(&state), sizeof state);
+    file.close();
+    auto both = OpenSpools({usual, other});
+    EXPECT_TRUE(both.ok()) << both.status();
+    return both.ok() && (*both)->info().recorded.test(static_cast<size_t>(Table::kKernel));
+  };
+  EXPECT_TRUE(records_kernels(spool::GpuState::kNotInitialised));
+  EXPECT_FALSE(records_kernels(spool::GpuState::kRecording));
+  EXPECT_FALSE(records_kernels(spool::GpuState::kYielded));
 }
 
 TEST_F(SpoolReaderTest, SurvivesEveryTruncation) {

@@ -150,9 +150,9 @@ class SubmissionVisitor : public capture::CaptureVisitor {
 
 absl::StatusOr<Submissions> ReadSubmissions(capture::CaptureReader& reader) {
   SubmissionVisitor visitor(reader);
-  SH_RETURN_IF_ERROR(reader.Read(capture::Tables({Table::kKernelShape, Table::kHostCall, Table::kKernel, Table::kCopy,
-                                                  Table::kMemset, Table::kOverhead}),
-                                 visitor));
+  const capture::TableSet wanted = capture::Tables(
+      {Table::kKernelShape, Table::kHostCall, Table::kKernel, Table::kCopy, Table::kMemset, Table::kOverhead});
+  SH_RETURN_IF_ERROR(reader.Read(wanted & reader.info().recorded, visitor));
   return visitor.Finish();
 }
 
