@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <filesystem>
+#include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
 
@@ -107,6 +108,19 @@ TEST_P(CutSpoolTest, WhatWasLostIsUnknownAndNot0) {
   EXPECT_THAT(result.out, HasSubstr("without an event that has a time"));
   EXPECT_THAT(result.out, HasSubstr("Data was lost: the counts are incomplete"));
   EXPECT_THAT(result.out, ContainsRegex("\nkernels +not recorded"));
+
+  const auto hunt = [&](std::vector<std::string> arguments) {
+    arguments.insert(arguments.begin(), {"hunt", "--from", path});
+    return RunSubprocess(StallhoundOptions(folder_.File("home"), arguments));
+  };
+  EXPECT_THAT(hunt({}).out, HasSubstr("Sync points: not recorded"));
+  const nlohmann::json report = nlohmann::json::parse(hunt({"--format", "json"}).out);
+  EXPECT_TRUE(report["sync_point_count"].is_null());
+  EXPECT_TRUE(report["totals"].empty());
+  EXPECT_TRUE(report["device_idle"].is_null());
+  EXPECT_FALSE(report["costs_complete"]);
+  EXPECT_EQ(hunt({"--max-waits", "1000", "--strict"}).exit_code, 5);
+  EXPECT_EQ(hunt({"--max-recoverable-ratio", "1", "--strict"}).exit_code, 5);
 }
 
 INSTANTIATE_TEST_SUITE_P(OnH200, CutSpoolTest,

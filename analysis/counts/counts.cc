@@ -280,8 +280,7 @@ absl::StatusOr<CountsReport> Counts(capture::CaptureReader& reader, const Counts
   for (const LossSummary& loss : report.losses) {
     report.counts_complete = report.counts_complete && !loss.affects_counts;
   }
-  // Nothing that happened at some time was left to be read: a count of 0 would be a claim.
-  if (!report.counts_complete && reader.info().end_ns <= 0) {
+  if (IsEmptied(reader.info(), report.counts_complete)) {
     report.total = EventCounts();
     for (CountsSpan& span : report.spans) span.counts = EventCounts();
   }

@@ -267,6 +267,14 @@ void AddLosses(std::vector<LossSummary> losses, HuntReport& report) {
   }
 }
 
+void ForgetZeros(HuntReport& report) {
+  report.sync_point_count.reset();
+  report.totals.clear();
+  report.device_idle.reset();
+  report.back_pressure.reset();
+  report.recorder.reset();
+}
+
 }  // namespace
 
 absl::StatusOr<HuntReport> Hunt(capture::CaptureReader& reader, const HuntOptions& options) {
@@ -324,6 +332,7 @@ absl::StatusOr<HuntReport> Hunt(capture::CaptureReader& reader, const HuntOption
 
   AddLosses(directory.Losses(occurrences), report);
   if (has_kernels) AddRecorder(own, side.costs, site_of_point, report);
+  if (IsEmptied(reader.info(), report.counts_complete)) ForgetZeros(report);
   if (report.device_idle && report.device_idle->total_ns > 0) {
     report.notes.push_back(DeviceIdleNote(*report.device_idle));
   }

@@ -33,6 +33,11 @@ class MeasuredSpans {
   const std::vector<Span>& spans_;
 };
 
+// Nothing that happened at some time was left to be read: a count of 0 would be a claim.
+inline bool IsEmptied(const capture::CaptureInfo& info, bool counts_complete) {
+  return !counts_complete && info.end_ns <= 0;
+}
+
 // The recording's own notes, and what follows from missing kernels and overlapping measured ranges.
 inline std::vector<std::string> NotesOf(const capture::CaptureInfo& info, const std::vector<RangeSummary>& ranges) {
   std::vector<std::string> notes = info.notes;

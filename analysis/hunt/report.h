@@ -345,10 +345,11 @@ struct HuntReport {
   // What all sites together would save (one replay without all, not the sum). Null: not recorded.
   std::optional<int64_t> recoverable_all_ns;
   std::vector<Wait> waits;                  // by start; only with HuntOptions::keep_waits
-  std::vector<KindTotal> totals;            // every kind, in the order of SiteKind; empty: host calls were not recorded
-  std::optional<int64_t> sync_point_count;  // of all kinds that are sync points; null: host calls were not recorded
+  // Every kind, in the order of SiteKind; empty: host calls were not recorded, or the recording was cut before any.
+  std::vector<KindTotal> totals;
+  std::optional<int64_t> sync_point_count;  // of all kinds that are sync points; null: where `totals` is empty
   int64_t unknown_kind_copy_count = 0;  // asynchronous copies of unknown memory kind that no wait takes in: not counted
-  std::optional<DeviceIdle> device_idle;      // null: kernels were not recorded
+  std::optional<DeviceIdle> device_idle;      // null: kernels were not recorded, or the recording was cut before any
   std::optional<BackPressure> back_pressure;  // null: not recorded
   std::optional<RecorderShare> recorder;      // null: unknown, as of other tools' files
   ReturnLimits return_limits;
