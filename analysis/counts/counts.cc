@@ -185,6 +185,17 @@ std::vector<CountsSpan> MakeSpans(const Directory& directory, const std::vector<
   return spans;
 }
 
+// A whole process lasts from its start to the last instant known of it; where neither is recorded, as the recording.
+void BoundProcesses(const Directory& directory, const std::vector<Span>& occurrences, int64_t recording_end_ns,
+                    std::vector<CountsSpan>& spans) {
+  for (size_t i = 0; i < spans.size(); ++i) {
+    const capture::ProcessRow* process = directory.Process(occurrences[i].process_id);
+    if (spans[i].start_ns == INT64_MIN) spans[i].start_ns = process != nullptr ? process->start_ns.value_or(0) : 0;
+    if (spans[i].end_ns != INT64_MAX) continue;
+    spans[i].end_ns = process != nullptr ? process->end_ns.value_or(recording_end_ns) : recording_end_ns;
+  }
+}
+
 void AddEvents(const SyncPoint& point, SiteEvents& events) {
   for (const PointCopy& copy : point.copies) {
     if (!copy.is_known) continue;
@@ -271,11 +282,8 @@ absl::StatusOr<CountsReport> Counts(capture::CaptureReader& reader, const Counts
   CountSites(points, measured, builder, report);
 
   report.total = zero;
-  for (CountsSpan& span : report.spans) {
-    AddCounts(report.total, span.counts);
-    if (span.start_ns == INT64_MIN) span.start_ns = 0;
-    if (span.end_ns == INT64_MAX) span.end_ns = reader.info().end_ns;
-  }
+  for (const CountsSpan& span : report.spans) AddCounts(report.total, span.counts);
+  BoundProcesses(directory, occurrences, reader.info().end_ns, report.spans);
   report.losses = directory.Losses(occurrences);
   for (const LossSummary& loss : report.losses) {
     report.counts_complete = report.counts_complete && !loss.affects_counts;

@@ -53,7 +53,7 @@ struct SiteEvents {
   int64_t allocate_count = 0;  // of device and host memory
 };
 
-// One range occurrence or one process.
+// One range occurrence, or one process from its start to the last instant known of it.
 struct CountsSpan {
   int64_t pid = 0;
   std::optional<int64_t> rank;

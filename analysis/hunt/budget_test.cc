@@ -272,5 +272,37 @@ TEST(BudgetOfRecordingTest, CopiesAndAllocationsOfAllowedSitesDoNotCount) {
   EXPECT_EQ(found(BudgetQuantity::kWaits, "loop.py:10"), 0);
 }
 
+// Two programs of 1 ms, 8 ms apart.
+TEST(BudgetOfRecordingTest, TimeInWhichNoProgramRanIsNotMeasured) {
+  HuntedProgram program;
+  program.Process(1, 1);
+  program.Thread(1, 4712, "second", 1);
+  for (const uint32_t process : {0u, 1u}) {
+    const int64_t start_us = 9000 * process;
+    const WorkSpec work{.start_ns = start_us + 20, .end_ns = start_us + 220, .process_id = process};
+    program.LaunchUs(start_us + 10, work, "first", process);
+    program.CallUs({.api = "cudaStreamSynchronize",
+                    .start_ns = start_us + 20,
+                    .end_ns = start_us + 225,
+                    .thread_id = process,
+                    .stream_id = 7,
+                    .process_id = process});
+    WorkSpec next = work;
+    next.start_ns = start_us + 920;
+    next.end_ns = start_us + 990;
+    program.LaunchUs(start_us + 900, next, "next", process);
+    program.capture().mutable_process()[process].start_ns = start_us * kUs;
+    program.capture().mutable_process()[process].end_ns = (start_us + 1000) * kUs;
+  }
+  program.HuntUs();
+  const absl::StatusOr<CountsReport> counts = Counts(program.capture(), {});
+  ASSERT_TRUE(counts.ok()) << counts.status();
+  ASSERT_GT(program.report().recoverable_all_ns.value_or(0), 0);
+  const Budget budget{{{BudgetQuantity::kRecoverableRatio, 1, std::nullopt}}, {}};
+  const BudgetVerdict verdict = JudgeBudget(budget, {{std::nullopt, &program.report(), &*counts}}, kToday);
+  EXPECT_DOUBLE_EQ(verdict.findings[0].found.value_or(0),
+                   static_cast<double>(*program.report().recoverable_all_ns) / (2000 * kUs));
+}
+
 }  // namespace
 }  // namespace stallhound::analysis

@@ -299,7 +299,7 @@ enum class BudgetQuantity : uint8_t {
   kCopies,            // all copies, pinned ones too
   kBytes,             // of those copies
   kAllocations,       // of device and host memory, not stream-ordered
-  kRecoverableRatio,  // what all sites recover, as a share of the measured time
+  kRecoverableRatio,  // what all sites recover, as a share of the measured time: of processes the sum of their own
 };
 inline constexpr int kBudgetQuantityCount = 9;
 // As in a budget file: "max-waits", "max-recoverable-ratio".

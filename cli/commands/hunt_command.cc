@@ -37,7 +37,8 @@ started is 127 or 126, as in a shell. The recording is kept as a capture in $STA
 
 With a budget or --strict it ends with the verdict, unless the program failed: 1 if a limit is exceeded,
 with --strict 5 if data that it needs is missing. Limits on counts hold for each occurrence of a range
-(without one: each process). A budget file:
+(without one: each process). A ratio is of the time of them all, added up, of a process from its start to
+its end. A budget file:
 
   [[range]]
   name = "step"                 # without it: as --range
