@@ -137,7 +137,12 @@ TEST(CostTest, LightModeKnowsNoCost) {
   EXPECT_EQ(report->sites[0].cost.stall_count, std::nullopt);
   EXPECT_EQ(report->sites[0].cost.blocked_ns, std::nullopt);
   EXPECT_EQ(report->sites[0].cost.idle_ns, std::nullopt);
+  EXPECT_EQ(report->sites[0].cost.no_later_work_count, std::nullopt);
+  EXPECT_EQ(report->sites[0].cost.unknown_count, std::nullopt);
+  EXPECT_EQ(report->totals[0].cost.unknown_count, std::nullopt);
   EXPECT_FALSE(report->device_idle.has_value());
+  EXPECT_FALSE(report->costs_complete);
+  EXPECT_TRUE(report->counts_complete);
   EXPECT_FALSE(report->back_pressure.has_value());
   EXPECT_FALSE(report->notes.empty());
 }

@@ -44,7 +44,8 @@ int64_t ToleranceOf(const std::vector<ProcessSummary>& processes) {
 
 struct Found {
   const std::vector<SyncPoint>& points;
-  const std::vector<PointCost>& costs;  // by point; empty: not recorded
+  const std::vector<PointCost>& costs;  // by point; empty: not recorded, or no points
+  bool has_costs = false;               // the GPU side is recorded
   const MeasuredSpans& spans;
   const EnclosingRanges& ranges;
 };
@@ -84,8 +85,9 @@ bool IsLeftOut(const SyncPoint& point, const std::optional<Stall>& stall, HuntRe
 
 // Points inside the spans, as sites and totals by kind. Returns the site of each point, -1 for none.
 std::vector<int32_t> Gather(const Found& found, bool keep_waits, SiteBuilder& builder, HuntReport& report) {
-  const auto& [points, costs, spans, ranges] = found;
+  const auto& [points, costs, has_costs, spans, ranges] = found;
   std::vector<int32_t> site_of_point(points.size(), -1);
+  report.costs_complete = has_costs;
   report.totals.resize(kSiteKindCount);
   for (int kind = 0; kind < kSiteKindCount; ++kind) report.totals[kind].kind = static_cast<SiteKind>(kind);
   for (size_t i = 0; i < points.size(); ++i) {
@@ -109,7 +111,7 @@ std::vector<int32_t> Gather(const Found& found, bool keep_waits, SiteBuilder& bu
   }
   for (KindTotal& total : report.totals) {
     total.count_per_occurrence = static_cast<double>(total.count) / static_cast<double>(report.occurrence_count);
-    total.cost = costs.empty() ? Cost() : CostOf(total.cost);
+    total.cost = has_costs ? CostOf(total.cost) : Cost();
   }
   if (!report.sync_point_count) report.totals.clear();
   return site_of_point;
@@ -318,8 +320,8 @@ absl::StatusOr<HuntReport> Hunt(capture::CaptureReader& reader, const HuntOption
   }
   SiteBuilder builder(directory, reader.strings());
   const std::vector<int32_t> site_of_point =
-      Gather({points, side.costs, spans, ranges}, options.keep_waits, builder, report);
-  report.sites = builder.Finish(has_kernels && !side.costs.empty(), report.occurrence_count);
+      Gather({points, side.costs, has_kernels, spans, ranges}, options.keep_waits, builder, report);
+  report.sites = builder.Finish(has_kernels, report.occurrence_count);
   report.notes = NotesOf(reader.info(), report.ranges);
   if (has_kernels && !points.empty()) {
     AddRecoverable(model.Finish(points, occurrences, ToleranceOf(report.processes)), site_of_point, report);

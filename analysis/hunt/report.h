@@ -86,8 +86,8 @@ struct Cost {
   std::optional<int64_t> idle_return_ns;
   std::optional<int64_t> idle_host_ns;
   std::optional<int64_t> idle_launch_ns;
-  int64_t no_later_work_count = 0;  // stalls without an idle time: no GPU work followed
-  int64_t unknown_count = 0;        // points that may be more stalls: what they waited for is not recorded
+  std::optional<int64_t> no_later_work_count;  // stalls without an idle time: no GPU work followed
+  std::optional<int64_t> unknown_count;        // points that may be more stalls: what they waited for is not recorded
 };
 
 // Points of a site that were made in one line of code, be it of a library.
@@ -344,7 +344,7 @@ struct HuntReport {
   std::vector<SiteGroup> groups;      // most recoverable first
   // What all sites together would save (one replay without all, not the sum). Null: not recorded.
   std::optional<int64_t> recoverable_all_ns;
-  std::vector<Wait> waits;                  // by start; only with HuntOptions::keep_waits
+  std::vector<Wait> waits;  // by start; only with HuntOptions::keep_waits
   // Every kind, in the order of SiteKind; empty: host calls were not recorded, or the recording was cut before any.
   std::vector<KindTotal> totals;
   std::optional<int64_t> sync_point_count;  // of all kinds that are sync points; null: where `totals` is empty
@@ -359,9 +359,9 @@ struct HuntReport {
   std::vector<DeviceSummary> devices;
   std::vector<EnvironmentEntry> environment;
   std::vector<LossSummary> losses;
-  bool counts_complete = true;  // false: a loss affects counts, or they are not recorded; a verdict is inconclusive
-  bool costs_complete = true;
-  std::vector<std::string> notes;       // sentences: "GPU idle not recorded in light mode", ...
+  bool counts_complete = true;     // false: a loss affects counts, or they are not recorded; a verdict is inconclusive
+  bool costs_complete = true;      // the same of blocked and idle times; false if the GPU side is not recorded
+  std::vector<std::string> notes;  // sentences: "GPU idle not recorded in light mode", ...
   std::optional<BudgetVerdict> budget;  // null: none was given (budget.h)
 };
 

@@ -93,13 +93,13 @@ Place FindPlace(const std::vector<Frame>& stack) {
 }
 
 void AddCost(Cost& cost, const PointCost& point) {
-  cost.unknown_count += point.is_unknown;
+  AddTo(cost.unknown_count, point.is_unknown);
   const std::optional<Stall>& stall = point.stall;
   if (!stall.has_value()) return;
   AddTo(cost.stall_count, 1);
   AddTo(cost.blocked_ns, stall->blocked_ns);
   if (!stall->idle_ns.has_value()) {
-    ++cost.no_later_work_count;
+    AddTo(cost.no_later_work_count, 1);
     return;
   }
   AddTo(cost.idle_ns, stall->idle_ns);
@@ -161,8 +161,8 @@ void SiteBuilder::AddLines(const Building& building, bool has_costs, Site& site)
     if (cost == building.stack_costs.end()) continue;
     AddTo(line.cost.blocked_ns, cost->second.blocked_ns);
     AddTo(line.cost.idle_ns, cost->second.idle_ns);
-    line.cost.no_later_work_count += cost->second.no_later_work_count;
-    line.cost.unknown_count += cost->second.unknown_count;
+    AddTo(line.cost.no_later_work_count, cost->second.no_later_work_count);
+    AddTo(line.cost.unknown_count, cost->second.unknown_count);
   }
   for (auto& [key, line] : lines) {
     if (has_costs) {
@@ -252,8 +252,10 @@ std::vector<Site> SiteBuilder::Finish(bool has_costs, int64_t occurrence_count) 
 }
 
 Cost CostOf(Cost cost) {
-  if (cost.unknown_count > 0 && !cost.blocked_ns) return cost;
-  const bool has_idle = cost.no_later_work_count == 0 || cost.idle_ns.has_value();
+  cost.no_later_work_count = cost.no_later_work_count.value_or(0);
+  cost.unknown_count = cost.unknown_count.value_or(0);
+  if (*cost.unknown_count > 0 && !cost.blocked_ns) return cost;
+  const bool has_idle = *cost.no_later_work_count == 0 || cost.idle_ns.has_value();
   cost.stall_count = cost.stall_count.value_or(0);
   cost.blocked_ns = cost.blocked_ns.value_or(0);
   if (!has_idle) return cost;

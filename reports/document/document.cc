@@ -29,7 +29,7 @@ std::string Rate(double count) { return fmt::format("{:.4g}", count); }
 
 // Idle of stalls that all have no later GPU work is unknown for another reason than a missing recording.
 std::string Idle(const Cost& cost) {
-  if (!cost.idle_ns && cost.no_later_work_count > 0) return "no later work";
+  if (!cost.idle_ns && cost.no_later_work_count.value_or(0) > 0) return "no later work";
   return Duration(cost.idle_ns);
 }
 
@@ -88,7 +88,7 @@ std::string Recoverable(const analysis::Site& site) {
 
 int64_t UnknownCount(const analysis::HuntReport& report) {
   return std::accumulate(report.totals.begin(), report.totals.end(), int64_t{0},
-                         [](int64_t count, const auto& total) { return count + total.cost.unknown_count; });
+                         [](int64_t count, const auto& total) { return count + total.cost.unknown_count.value_or(0); });
 }
 
 // What the numbers leave out.

@@ -45,6 +45,7 @@ analysis::Cost MakeCost(int64_t stall_count, int64_t blocked_ns, int64_t idle_ns
   cost.idle_return_ns = idle_ns / 4;
   cost.idle_host_ns = idle_ns / 2;
   cost.idle_launch_ns = idle_ns - idle_ns / 4 - idle_ns / 2;
+  cost.no_later_work_count = cost.unknown_count = 0;
   return cost;
 }
 
@@ -241,6 +242,7 @@ analysis::HuntReport LightHunt() {
     site.count_per_occurrence = static_cast<double>(site.count);
   }
   report.sites[0].copies[0].source_kind = std::nullopt;
+  report.costs_complete = false;
   AddTotals(report);
   for (analysis::KindTotal& total : report.totals) total.cost = {};
   report.processes = {{71, std::nullopt, 1'230'000'000, true, std::nullopt, std::nullopt}};
