@@ -184,15 +184,24 @@ std::string DeviceIdleNote(const DeviceIdle& idle) {
                      ms(idle.total_ns), ms(idle.total_ns - idle.no_wait_ns), ms(idle.no_wait_ns));
 }
 
-// Of the sites: idle that recording caused, and all that it took of the host.
-void AddRecorder(const OwnTime& own, const std::vector<PointCost>& costs, const std::vector<int32_t>& site_of_point,
+struct GpuSide {  // empty: not recorded
+  std::unique_ptr<GpuWork> gpu;
+  std::vector<PointWork> work;   // by point
+  std::vector<PointCost> costs;  // by point
+};
+
+// All that recording took of the host, and of the sites the idle that it caused.
+void AddRecorder(const OwnTime& own, const GpuSide& side, const std::vector<int32_t>& site_of_point,
                  HuntReport& report) {
   if (!own.is_known()) return;
   report.recorder.emplace();
   report.recorder->own_ns = own.total_ns();
-  for (size_t i = 0; i < costs.size(); ++i) {
-    if (costs[i].stall && site_of_point[i] >= 0) report.recorder->idle_ns += costs[i].stall->own_ns;
+  if (side.gpu == nullptr) return;
+  int64_t idle_ns = 0;
+  for (size_t i = 0; i < side.costs.size(); ++i) {
+    if (side.costs[i].stall && site_of_point[i] >= 0) idle_ns += side.costs[i].stall->own_ns;
   }
+  report.recorder->idle_ns = idle_ns;
 }
 
 struct CostInputs {
@@ -203,12 +212,6 @@ struct CostInputs {
   const MeasuredSpans& spans;
   const OwnTime& own;
   bool is_part_measured = false;
-};
-
-struct GpuSide {
-  std::unique_ptr<GpuWork> gpu;
-  std::vector<PointWork> work;   // by point
-  std::vector<PointCost> costs;  // by point
 };
 
 // Reads the GPU side, for `model` too: the stalls by point, and what the report says of them all.
@@ -260,21 +263,22 @@ absl::StatusOr<EnclosingRanges> ReadRanges(capture::CaptureReader& reader, const
   return enclosing;
 }
 
-void AddLosses(std::vector<LossSummary> losses, HuntReport& report) {
-  report.losses = std::move(losses);
-  report.counts_complete = report.sync_point_count.has_value();
-  for (const LossSummary& loss : report.losses) {
-    report.counts_complete = report.counts_complete && !loss.affects_counts;
-    report.costs_complete = report.costs_complete && !loss.affects_costs;
-  }
-}
-
 void ForgetZeros(HuntReport& report) {
   report.sync_point_count.reset();
   report.totals.clear();
   report.device_idle.reset();
   report.back_pressure.reset();
   report.recorder.reset();
+}
+
+void AddLosses(std::vector<LossSummary> losses, const capture::CaptureInfo& info, HuntReport& report) {
+  report.losses = std::move(losses);
+  report.counts_complete = report.sync_point_count.has_value();
+  for (const LossSummary& loss : report.losses) {
+    report.counts_complete = report.counts_complete && !loss.affects_counts;
+    report.costs_complete = report.costs_complete && !loss.affects_costs;
+  }
+  if (IsEmptied(info, report.counts_complete)) ForgetZeros(report);
 }
 
 }  // namespace
@@ -332,9 +336,8 @@ absl::StatusOr<HuntReport> Hunt(capture::CaptureReader& reader, const HuntOption
   SortSites(report);
   Explain(report.sites);
 
-  AddLosses(directory.Losses(occurrences), report);
-  if (has_kernels) AddRecorder(own, side.costs, site_of_point, report);
-  if (IsEmptied(reader.info(), report.counts_complete)) ForgetZeros(report);
+  AddRecorder(own, side, site_of_point, report);
+  AddLosses(directory.Losses(occurrences), reader.info(), report);
   if (report.device_idle && report.device_idle->total_ns > 0) {
     report.notes.push_back(DeviceIdleNote(*report.device_idle));
   }

@@ -30,7 +30,10 @@ bool SubmitsWork(ApiClass api_class) {
 
 }  // namespace
 
-OwnTime::OwnTime(const capture::CaptureReader& reader, const MeasuredSpans& spans) : reader_(reader), spans_(spans) {}
+OwnTime::OwnTime(const capture::CaptureReader& reader, const MeasuredSpans& spans)
+    : reader_(reader),
+      spans_(spans),
+      launch_ns_(reader.info().recorded.test(static_cast<size_t>(Table::kKernel)) ? kOwnLaunchNs : 0) {}
 
 capture::TableSet OwnTime::WantedCosts() { return capture::Tables({Table::kEnvironment, Table::kOverhead}); }
 capture::TableSet OwnTime::WantedCalls() { return capture::Tables({Table::kHostCall}); }
@@ -56,7 +59,7 @@ absl::Status OwnTime::On(const capture::OverheadBatch& batch) {
 absl::Status OwnTime::On(const capture::HostCallBatch& batch) {
   for (size_t i = 0; i < batch.size && is_known(); ++i) {
     const bool is_measured = spans_.Find(batch.process_id[i], batch.start_ns[i]).has_value();
-    if (is_measured && !batch.is_nested[i] && SubmitsWork(batch.api_class[i])) total_ns_ += kOwnLaunchNs;
+    if (is_measured && !batch.is_nested[i] && SubmitsWork(batch.api_class[i])) total_ns_ += launch_ns_;
     // Calls with a stack were seen in a callback at their entry, and in one at their return.
     const auto cost = callback_ns_.find(batch.process_id[i]);
     if (!batch.stack_id[i] || cost == callback_ns_.end()) continue;

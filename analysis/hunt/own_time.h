@@ -49,6 +49,7 @@ class OwnTime : public capture::CaptureVisitor {
 
   const capture::CaptureReader& reader_;
   const MeasuredSpans& spans_;
+  const int64_t launch_ns_;                             // 0 if no GPU record is wanted
   absl::flat_hash_map<uint32_t, int64_t> callback_ns_;  // by process: mean of a callback
   absl::flat_hash_map<uint32_t, Thread> threads_;
   int64_t total_ns_ = 0;

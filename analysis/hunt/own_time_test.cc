@@ -96,6 +96,15 @@ TEST_F(OwnTimeTest, OnlyMeasuredTimeIsSummed) {
   EXPECT_EQ(program_.report().recorder->idle_ns, 0) << "the stall lies before";
 }
 
+TEST_F(OwnTimeTest, LightModeTakesNothingForLaunchesAndKnowsNoIdle) {
+  Record(200);
+  program_.capture().mutable_info().recorded.reset(static_cast<size_t>(capture::Table::kKernel));
+  program_.HuntUs();
+  ASSERT_TRUE(program_.report().recorder.has_value());
+  EXPECT_EQ(program_.report().recorder->own_ns, 2 * 2 * kUs) << "two callbacks";
+  EXPECT_EQ(program_.report().recorder->idle_ns, std::nullopt);
+}
+
 TEST_F(OwnTimeTest, WithoutTheRecordersCountersItIsUnknown) {
   has_counters_ = false;
   Record(200);

@@ -275,8 +275,9 @@ struct ReturnLimits {
 // What recording took of the host: measured in callbacks, calibrated for launches (own_time.h), and CUPTI's own
 // records.
 struct RecorderShare {
-  int64_t own_ns = 0;   // in the measured time, over all threads
-  int64_t idle_ns = 0;  // GPU idle that it caused, taken off the idle times of the sites
+  int64_t own_ns = 0;  // in the measured time, over all threads
+  // GPU idle that it caused, taken off the idle times of the sites. Null: the GPU side was not recorded.
+  std::optional<int64_t> idle_ns;
 };
 
 // Time in which devices of the measured processes had no work, in the measured ranges if any, from the first to the

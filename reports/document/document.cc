@@ -245,8 +245,9 @@ Section LinesSection(const analysis::HuntReport& report) {
                                     Duration(line.blocked_ns), idle});
     }
     if (site.line_count > static_cast<int64_t>(site.lines.size())) {
-      section.sentences.push_back(fmt::format("{}: the {} most expensive of {} lines.", PlaceText(site),
-                                              site.lines.size(), FormatCount(site.line_count)));
+      const bool has_costs = site.cost.blocked_ns.has_value();
+      section.sentences.push_back(fmt::format("{}: the {} most {} of {} lines.", PlaceText(site), site.lines.size(),
+                                              has_costs ? "expensive" : "frequent", FormatCount(site.line_count)));
     }
   }
   return section;
@@ -352,10 +353,12 @@ std::string BytesText(std::optional<uint64_t> bytes) { return bytes ? FormatByte
 std::string RecorderSentence(const analysis::RecorderShare& recorder, int64_t occurrence_count) {
   const std::string each =
       occurrence_count > 1 ? fmt::format(", {} each", FormatDuration(recorder.own_ns / occurrence_count)) : "";
-  return fmt::format(
-      "Recording took about {} of the host's time in the measured time{}; {} of GPU idle behind stalls is "
-      "its own and is not counted.",
-      FormatDuration(recorder.own_ns), each, FormatDuration(recorder.idle_ns));
+  const std::string idle = recorder.idle_ns
+                               ? fmt::format("; {} of GPU idle behind stalls is its own and is not counted",
+                                             FormatDuration(*recorder.idle_ns))
+                               : "";
+  return fmt::format("Recording took about {} of the host's time in the measured time{}{}.",
+                     FormatDuration(recorder.own_ns), each, idle);
 }
 
 void AddNotes(const std::vector<std::string>& notes, std::vector<std::string>& sentences) {

@@ -240,12 +240,14 @@ analysis::HuntReport LightHunt() {
   for (Site& site : report.sites) {
     site.cost = {};
     site.count_per_occurrence = static_cast<double>(site.count);
+    for (analysis::SiteLine& line : site.lines) line.blocked_ns = line.idle_ns = std::nullopt;
   }
+  report.recorder = {.own_ns = 2'300'000};
   report.sites[0].copies[0].source_kind = std::nullopt;
   report.costs_complete = false;
   AddTotals(report);
   for (analysis::KindTotal& total : report.totals) total.cost = {};
-  report.processes = {{71, std::nullopt, 1'230'000'000, true, std::nullopt, std::nullopt}};
+  report.processes = {{71, std::nullopt, 1'230'000'000, true, std::nullopt, 2'300'000}};
   report.notes = {"kernels were not recorded: blocked times and GPU idle are unknown"};
   return report;
 }
