@@ -274,6 +274,20 @@ TEST_F(SpoolReaderTest, SurvivesFlippedBytes) {
   }
 }
 
+TEST_F(SpoolReaderTest, RefusesAHeaderThatDoesNotSayWhatWasRecorded) {
+  for (const size_t offset : {offsetof(spool::FileHeader, gpu_state), offsetof(spool::FileHeader, mode)}) {
+    const std::string path = Generate({});
+    std::fstream file(path, std::ios::in | std::ios::out | std::ios::binary);
+    file.seekp(static_cast<std::streamoff>(offset));
+    file.write("\xff\xff\xff\xff", 4);
+    file.close();
+    const absl::Status status = OpenSpools({path}).status();
+    EXPECT_EQ(status.code(), absl::StatusCode::kDataLoss);
+    EXPECT_NE(status.message().find("4294967295"), absl::string_view::npos) << status;
+    EXPECT_NE(status.message().find(path), absl::string_view::npos) << status;
+  }
+}
+
 TEST_F(SpoolReaderTest, RefusesWhatIsNoSpool) {
   EXPECT_EQ(OpenSpools({temp_.File("absent")}).status().code(), absl::StatusCode::kNotFound);
   EXPECT_EQ(OpenSpools({temp_.path()}).status().code(), absl::StatusCode::kNotFound);

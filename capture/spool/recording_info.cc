@@ -24,9 +24,7 @@ TableSet GpuTables() {
                  Table::kOverhead, Table::kGraph, Table::kStream});
 }
 
-const char* ModeName(Mode mode) {
-  return static_cast<size_t>(mode) < std::size(kModeNames) ? kModeNames[static_cast<size_t>(mode)] : "";
-}
+const char* ModeName(Mode mode) { return kModeNames[static_cast<size_t>(mode)]; }
 
 bool HasGpuSide(const FileHeader& header) {
   const GpuState state = header.gpu_state.load();

@@ -52,6 +52,14 @@ absl::Status SpoolFileReader::Load() {
                     "versions {} to {}; use the stallhound that recorded it",
                     path_, head.version, head.header_bytes, head.unit_bytes, kOldestVersion, kFormatVersion));
   }
+  const auto gpu_state = static_cast<uint32_t>(head.gpu_state.load());
+  const auto mode = static_cast<uint32_t>(head.mode);
+  if (gpu_state > static_cast<uint32_t>(GpuState::kFailed) || mode > static_cast<uint32_t>(Mode::kFull)) {
+    return absl::DataLossError(fmt::format(
+        "opening spool {}: mode {} and GPU state {} in its header are none that a recorder writes; the header is "
+        "damaged, so what was recorded is unknown (hint: copy the spool again, or record again)",
+        path_, mode, gpu_state));
+  }
   return ScanChunks(static_cast<uint64_t>(status.st_size));
 }
 
