@@ -55,6 +55,14 @@ ProcessIds Dimensions::Add(const ProcessSpool& spool, int64_t zero_ns) {
   return ids;
 }
 
+void Dimensions::AddMissing() {
+  LossRow row;
+  row.counter = LossCounter::kCorruptChunk;
+  row.count = 1;
+  row.detail = strings_.Intern("the whole spool of a process (see the notes)");
+  losses_.Append(row);
+}
+
 void Dimensions::AddProcess(const ProcessSpool& spool, const ProcessIds& ids) {
   const FileHeader& header = spool.header();
   const Dictionary& dictionary = spool.dictionary();

@@ -19,6 +19,8 @@ class Dimensions {
 
   // Adds a process and returns its ids. `zero_ns`: its raw clock at the capture's time zero.
   ProcessIds Add(const ProcessSpool& spool, int64_t zero_ns);
+  // A process whose spool could not be opened: what it holds is lost.
+  void AddMissing();
   // The first error of an Add.
   const absl::Status& status() const { return status_; }
   absl::Status Emit(const TableSet& wanted, CaptureVisitor& visitor);

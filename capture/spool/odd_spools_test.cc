@@ -363,6 +363,10 @@ TEST_F(OddSpoolTest, AStumpInTheFolderDoesNotHideTheOthers) {
   ASSERT_TRUE(reader.ok()) << reader.status();
   ASSERT_FALSE((*reader)->info().notes.empty());
   EXPECT_NE((*reader)->info().notes.back().find("stallhound-1-dead.spool"), std::string::npos);
+  Rows rows;
+  ASSERT_TRUE((*reader)->Read(Tables({Table::kLoss}), rows).ok());
+  ASSERT_NE(rows.Loss(LossCounter::kCorruptChunk), nullptr) << "a verdict without that process is inconclusive";
+  EXPECT_EQ(rows.Loss(LossCounter::kCorruptChunk)->count, 1);
   const auto uuid = SpoolsUuid({temp_.path()});
   ASSERT_TRUE(uuid.ok()) << uuid.status();
   EXPECT_EQ(*uuid, (*reader)->info().uuid);

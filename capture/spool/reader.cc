@@ -55,7 +55,11 @@ class SpoolReader : public CaptureReader {
     return dimensions_.status();
   }
 
-  void AddNote(std::string note) { info_.notes.push_back(std::move(note)); }
+  // `why`: a sentence.
+  void AddMissing(std::string why) {
+    info_.notes.push_back(std::move(why));
+    dimensions_.AddMissing();
+  }
 
   const CaptureInfo& info() const override { return info_; }
   const StringTable& strings() const override { return strings_; }
@@ -198,7 +202,7 @@ absl::StatusOr<std::unique_ptr<CaptureReader>> OpenSpools(absl::Span<const std::
   SH_ASSIGN_OR_RETURN(spool::OpenedSpools opened, spool::OpenFiles(files));
   auto reader = std::make_unique<spool::SpoolReader>();
   SH_RETURN_IF_ERROR(reader->Load(std::move(opened.spools)));
-  for (std::string& note : opened.left_out) reader->AddNote(std::move(note));
+  for (std::string& why : opened.left_out) reader->AddMissing(std::move(why));
   return reader;
 }
 

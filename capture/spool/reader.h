@@ -17,7 +17,7 @@ namespace stallhound::capture {
 // are symbolized here; paths are shown relative to the working folder and the home of the recorded process. Memory: 16
 // bytes a launch, the ranges, the dictionary; the events stay in the files, which must not change while the reader
 // lives. Errors: NotFound (nothing there), InvalidArgument (no spool), DataLoss (not even a header); a file of a folder
-// that cannot be opened is only noted in CaptureInfo::notes, as long as another one can.
+// that cannot be opened is a loss and a note of CaptureInfo, as long as another one can.
 absl::StatusOr<std::unique_ptr<CaptureReader>> OpenSpools(absl::Span<const std::string> paths);
 
 // CaptureInfo::uuid of the recording that OpenSpools makes of these paths, from the files' headers alone. Files that

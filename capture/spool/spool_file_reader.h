@@ -26,8 +26,8 @@ struct ChunkInfo {
 
 class SpoolFileReader {
  public:
-  // Errors: NotFound, InvalidArgument (no spool; another version of the format), DataLoss (shorter than a header, or one
-  // that does not say what was recorded).
+  // Errors: NotFound, InvalidArgument (no spool; another version of the format), DataLoss (shorter than a header, or
+  // one that does not say what was recorded).
   static absl::StatusOr<std::unique_ptr<SpoolFileReader>> Open(const std::string& path);
   ~SpoolFileReader();
   SpoolFileReader(const SpoolFileReader&) = delete;
