@@ -23,7 +23,8 @@ struct Grid {
   std::vector<size_t> widths;  // of each of `columns`
 };
 
-// Shortens the widest text columns until all fit; numbers stay whole. Nullopt: they cannot fit.
+// Where cells may be shortened, the widest text columns are until all fit; numbers stay whole. Nullopt: they cannot
+// fit.
 std::optional<Grid> FittedGrid(const Table& table, std::vector<size_t> columns, size_t limit) {
   Grid grid{std::move(columns), {}};
   size_t total = 2 * (grid.columns.size() - 1);
@@ -47,7 +48,16 @@ std::optional<Grid> FittedGrid(const Table& table, std::vector<size_t> columns, 
   return grid;
 }
 
-// All columns if they fit, else the first and the numbers, else the first.
+bool IsShortened(const std::string& cell, size_t width) { return DisplayWidth(cell) > width; }
+
+bool HasShortened(const Grid& grid, const std::vector<std::string>& cells) {
+  for (size_t i = 0; i < grid.columns.size(); ++i) {
+    if (IsShortened(cells[grid.columns[i]], grid.widths[i])) return true;
+  }
+  return false;
+}
+
+// All columns if they fit but for a row in four, else the first and the numbers, else the first.
 Grid ChosenGrid(const Table& table, size_t limit) {
   std::vector<size_t> all;
   std::vector<size_t> numbers;
@@ -56,6 +66,11 @@ Grid ChosenGrid(const Table& table, size_t limit) {
     if (i == 0 || table.columns[i].kind == ColumnKind::kNumber) numbers.push_back(i);
   }
   std::optional<Grid> grid = FittedGrid(table, all, limit);
+  if (grid) {
+    const auto shortened =
+        std::count_if(table.rows.begin(), table.rows.end(), [&](const auto& row) { return HasShortened(*grid, row); });
+    if (4 * shortened > static_cast<int64_t>(table.rows.size())) grid.reset();
+  }
   if (!grid) grid = FittedGrid(table, numbers, limit);
   if (!grid) grid = FittedGrid(table, {0}, limit);
   return grid ? *grid : Grid{{0}, {limit}};
@@ -73,16 +88,21 @@ std::string GridLine(const Table& table, const Grid& grid, const std::vector<std
   return line + "\n";
 }
 
-// "  where: train.py:27  API: cudaMemcpy", as many lines as it takes.
+// What the grid leaves out or shortens: "  where: train.py:27  API: cudaMemcpy", as many lines as it takes.
 std::string LinesBelow(const Table& table, const Grid& grid, const std::vector<std::string>& cells, size_t limit) {
   constexpr std::string_view kIndent = "  ";
   std::string out;
   size_t column = 0;
   for (size_t i = 0; i < cells.size(); ++i) {
-    const bool is_in_grid = std::find(grid.columns.begin(), grid.columns.end(), i) != grid.columns.end();
-    if (is_in_grid || cells[i].empty() || cells[i] == kNone) continue;
+    if (cells[i].empty() || cells[i] == kNone) continue;
     std::string pair = table.columns[i].title + ": ";
-    pair += ShortenedMiddle(cells[i], limit - std::min(limit, kIndent.size() + DisplayWidth(pair)));
+    const size_t room = limit - std::min(limit, kIndent.size() + DisplayWidth(pair));
+    const auto in_grid = std::find(grid.columns.begin(), grid.columns.end(), i);
+    if (in_grid != grid.columns.end()) {
+      const bool is_whole = !IsShortened(cells[i], grid.widths[in_grid - grid.columns.begin()]);
+      if (is_whole || IsShortened(cells[i], room)) continue;
+    }
+    pair += ShortenedMiddle(cells[i], room);
     const size_t width = kIndent.size() + DisplayWidth(pair);
     if (column > 0 && column + width > limit) {
       out += "\n";
