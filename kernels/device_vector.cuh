@@ -42,14 +42,6 @@ __device__ __forceinline__ P Load(const P* address) {
   return *reinterpret_cast<const P*>(&raw);
 }
 
-// The same for what is read once and should leave the cache first.
-template <typename P>
-__device__ __forceinline__ P LoadOnce(const P* address) {
-  using Raw = typename RawVector<sizeof(P)>::Type;
-  const Raw raw = __ldcs(reinterpret_cast<const Raw*>(address));
-  return *reinterpret_cast<const P*>(&raw);
-}
-
 template <typename P>
 __device__ __forceinline__ void Store(P* address, const P& pack) {
   using Raw = typename RawVector<sizeof(P)>::Type;

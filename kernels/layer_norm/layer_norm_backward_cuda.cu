@@ -12,25 +12,14 @@ constexpr int kTiledThreads = 256;
 
 // How many blocks a multiprocessor holds at least, which bounds the registers of a thread: a lane holds two sums for
 // each of its columns. Converting bf16 hides behind more warps: 200k of 128, 200k of 256 and 1.2M of 48 take over a
-// copy 1.18, 1.12 and 1.17 with three blocks, 1.28, 1.24 and 1.26 with two; fp32 rows lose up to 1% by a third (H200,
-// medians of 40, interleaved, 2026-11-30).
+// copy 1.17, 1.12 and 1.14 with three blocks, 1.27, 1.23 and 1.26 with two; fp32 rows gain nothing by a third (H200,
+// medians of 60, interleaved, 2026-11-30).
 template <typename T>
 constexpr int kTiledBlocks = [] {
   constexpr int kColumns = T::kVectors * T::kElements;
   if (kColumns > (T::kIsMasked ? 12 : 20)) return 1;
   return sizeof(typename T::Element) == 2 && kColumns <= 12 ? 3 : 2;
 }();
-
-// Rows are read once. Over a copy, bf16 rows, 200k of 128, 200k of 256 and 1.2M of 48, take 1.26, 1.26 and 1.27 with
-// LoadOnce, with Load 1.31, 1.29 and 1.30; fp32 rows lose 5% by it (H200, medians of 6, interleaved, 2026-11-30).
-template <typename T>
-__device__ __forceinline__ typename T::Vector LoadOfRow(const typename T::Vector* address) {
-  if constexpr (sizeof(typename T::Element) == 2) {
-    return LoadOnce(address);
-  } else {
-    return Load(address);
-  }
-}
 
 // What a lane holds of its columns.
 template <typename T>
@@ -160,8 +149,8 @@ __global__ void __launch_bounds__(kTiledThreads, kTiledBlocks<T>) BackwardTiled(
       for (int v = 0; v < T::kVectors; ++v) {
         x[u][v] = dy[u][v] = Vector{};
         if (row >= args.shape.row_count || !lane.Holds(v)) continue;
-        x[u][v] = LoadOfRow<T>(static_cast<const Vector*>(args.x) + offset + v * T::kLanes);
-        dy[u][v] = LoadOfRow<T>(static_cast<const Vector*>(args.dy) + offset + v * T::kLanes);
+        x[u][v] = Load(static_cast<const Vector*>(args.x) + offset + v * T::kLanes);
+        dy[u][v] = Load(static_cast<const Vector*>(args.dy) + offset + v * T::kLanes);
       }
     }
 #pragma unroll
