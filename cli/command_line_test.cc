@@ -1,6 +1,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <signal.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <filesystem>
@@ -228,6 +229,28 @@ TEST_F(CommandLineTest, QueryErrorsAreDataErrors) {
   }
   EXPECT_EQ(Run({"query", "SELECT 1", "/no/such/file"}).exit_code, 3);
   EXPECT_EQ(Run({"query", "SELECT 1", folder_.Write("text", "no capture")}).exit_code, 3);
+}
+
+TEST_F(CommandLineTest, WhatCannotBeReadIsOneErrorForEveryCommand) {
+  const bool is_root = geteuid() == 0;  // root reads every file
+  const std::string denied = folder_.Write("denied", "x");
+  const std::string in_denied = folder_.Write("folder/x", "x");
+  chmod(denied.c_str(), 0);
+  chmod(folder_.File("folder").c_str(), 0);
+  for (const std::vector<std::string>& command : std::vector<std::vector<std::string>>{
+           {"query", "SELECT 1"}, {"counts"}, {"hunt", "--from"}, {"export", "--output", folder_.File("out")}}) {
+    const auto exit_code = [&](const std::string& path) {
+      std::vector<std::string> arguments = command;
+      arguments.push_back(path);
+      return Run(arguments).exit_code;
+    };
+    EXPECT_EQ(exit_code(folder_.path()), 3) << command[0];
+    EXPECT_EQ(exit_code(folder_.Write("empty", "")), 3) << command[0];
+    EXPECT_EQ(exit_code(folder_.Write("text", "no capture")), 3) << command[0];
+    EXPECT_EQ(exit_code(denied), is_root ? 3 : 4) << command[0];
+    EXPECT_EQ(exit_code(in_denied), is_root ? 3 : 4) << command[0];
+  }
+  chmod(folder_.File("folder").c_str(), 0700);
 }
 
 TEST_F(CommandLineTest, ExplainPrintsAnEntryOrAll) {

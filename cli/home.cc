@@ -230,6 +230,9 @@ std::vector<std::string> SpoolFiles(const std::string& folder) {
 absl::StatusOr<std::string> FindCapture(const std::string& home, const std::string& text) {
   std::error_code error;
   if (fs::exists(text, error)) return text;
+  if (error == std::errc::permission_denied) {
+    return absl::PermissionDeniedError(fmt::format("finding the capture '{}': {}", text, error.message()));
+  }
   std::vector<const Recording*> matches;  // newest first
   std::set<std::string_view> uuids;
   SH_ASSIGN_OR_RETURN(const std::vector<Recording> recordings, ListRecordings(home));

@@ -59,7 +59,7 @@ std::vector<std::string> SpoolFiles(const std::string& folder);
 
 // The capture that `text` names: a path, or the first characters (4 at least) of a uuid in the home. A trace that was
 // imported twice has one uuid, its content's: the newest is meant. Errors: NotFound, InvalidArgument (several begin
-// so).
+// so), PermissionDenied (of a folder on the path).
 absl::StatusOr<std::string> FindCapture(const std::string& home, const std::string& text);
 
 // The home's newest capture. Errors: NotFound, with what to do.

@@ -94,7 +94,7 @@ absl::StatusOr<SqliteConnection> OpenAll(const QueryRequest& request) {
 absl::Status QueryError(sqlite3* connection) {
   switch (sqlite3_errcode(connection)) {
     case SQLITE_AUTH:
-      return absl::PermissionDeniedError(fmt::format(
+      return absl::InvalidArgumentError(fmt::format(
           "running the query: {}; queries may only read (SELECT, WITH, VALUES, EXPLAIN)", sqlite3_errmsg(connection)));
     case SQLITE_INTERRUPT:
       return absl::CancelledError("running the query: interrupted");
@@ -125,7 +125,7 @@ absl::StatusOr<SqliteStatement> PrepareOnly(sqlite3* connection, const std::stri
     }
   }
   if (sqlite3_stmt_readonly(statement.get()) == 0) {
-    return absl::PermissionDeniedError("running the query: it would write; queries may only read");
+    return absl::InvalidArgumentError("running the query: it would write; queries may only read");
   }
   return statement;
 }

@@ -51,8 +51,9 @@ inline constexpr size_t kMaxQueryCaptures = 10;  // SQLite's limit of attached f
 // Runs one statement. The captures are attached, read-only, as c1, c2, ... in the given order; a table without a prefix
 // is that of the first that has it. Rows are streamed. An authorizer of SQLite lets nothing but reading pass: no
 // ATTACH, PRAGMA, write, transaction, temporary table or extension. Errors: InvalidArgument (SQL that does not parse,
-// more than one statement, a file that is no capture), PermissionDenied (a statement that does more than read),
-// NotFound, Cancelled, DataLoss, Unavailable (another process holds the database longer than its lock timeout).
+// more than one statement, one that does more than read, a file that is no capture), NotFound, PermissionDenied (of a
+// file), FailedPrecondition (as OpenCaptureFile), Cancelled, DataLoss, ResourceExhausted (memory), Unavailable (another
+// process holds the database longer than its lock timeout).
 absl::Status RunQuery(const QueryRequest& request, QueryVisitor& visitor);
 
 }  // namespace stallhound::capture

@@ -79,10 +79,6 @@ absl::StatusOr<int> RunQueryCommand(const QueryOptions& options, CommandContext&
   const std::unique_ptr<QueryOutput> output = MakeQueryOutput(options.format, context.console);
   absl::Status status = capture::RunQuery(request, *output);
   if (!request.database && absl::StrContains(status.message(), "no such table")) status = WithoutHistory(status);
-  // A statement that SQLite won't run is the caller's; so is one that would write.
-  if (absl::IsInvalidArgument(status) || absl::IsPermissionDenied(status)) {
-    return absl::InvalidArgumentError(status.message());
-  }
   SH_RETURN_IF_ERROR(status);
   SH_RETURN_IF_ERROR(output->Finish());
   return kExitFine;
