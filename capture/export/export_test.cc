@@ -221,6 +221,18 @@ TEST_F(ExportTest, PerfettoHasTracksSlicesAndFlows) {
   EXPECT_NE(Find(shown, "Memcpy DtoH (Device -> Pageable)"), nullptr);
 }
 
+TEST_F(ExportTest, AnUnknownLineIsLeftOut) {
+  FrameRow& frame = capture_.mutable_frame().front();
+  frame.function = std::nullopt;
+  frame.file = std::nullopt;
+  frame.line = std::nullopt;
+  AddStep(1000, 50);
+  const Shown shown = Show(Write({}));
+  const Shown::Slice* wait = Find(shown, "cudaStreamSynchronize");
+  ASSERT_NE(wait, nullptr);
+  EXPECT_FALSE(wait->annotations.contains("line"));
+}
+
 TEST_F(ExportTest, TracksThatAnAnalysisAddsComeAlong) {
   AddStep(1000, 50);
   ExportOptions options;

@@ -110,7 +110,8 @@ void Timeline::AddPlace(std::optional<uint32_t> stack_id, std::vector<Argument>&
   if (!stack_id) return;
   const auto stack = stack_places_.find(*stack_id);
   if (stack == stack_places_.end()) return;
-  arguments.push_back({"line", std::string_view(places_.at(stack->second))});
+  const std::string& place = places_.at(stack->second);
+  if (!place.empty()) arguments.push_back({"line", std::string_view(place)});
 }
 
 absl::Status Timeline::On(const HostCallBatch& batch) {
