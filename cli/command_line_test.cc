@@ -51,8 +51,9 @@ class CommandLineTest : public ::testing::Test {
     EXPECT_FALSE(std::filesystem::exists(home_));
   }
 
-  void AddCapture(const std::string& uuid, int64_t pid) {
+  void AddCapture(const std::string& uuid, int64_t pid, capture::TableSet recorded = capture::AllTables()) {
     capture::MemoryCapture capture;
+    capture.mutable_info().recorded = recorded;
     capture.mutable_info().uuid = uuid;
     capture.mutable_info().epoch_ns = int64_t{1'767'225'600} * 1'000'000'000;
     capture::ProcessRow process;
@@ -216,6 +217,19 @@ TEST_F(CommandLineTest, QueryPrintsTheNewestCapture) {
   EXPECT_EQ(Run({"query", "SELECT pid, name FROM v_process", "--format", "csv"}).out, "pid,name\n41,python\n");
   EXPECT_EQ(Run({"query", "SELECT 1 AS one", "aaaa"}).out, "one\n---\n  1\n");
   EXPECT_EQ(Run({"query", "SELECT pid FROM process", "--format", "json"}).out, "[{\"pid\":41}]\n");
+}
+
+TEST_F(CommandLineTest, QueryNamesTheTablesThatWereNotRecorded) {
+  using capture::Table;
+  AddCapture("aaaa0000", 41, ~capture::Tables({Table::kKernel, Table::kMemset}));
+  AddCapture("bbbb0000", 42);
+  const SubprocessResult both =
+      Run({"query", "--format", "csv", "SELECT count(*), (SELECT count(*) FROM v_memset) FROM c1.kernel", "aaaa"});
+  EXPECT_EQ(both.exit_code, 0);
+  EXPECT_EQ(both.out, "count(*),(SELECT count(*) FROM v_memset)\n0,0\n");
+  EXPECT_THAT(both.err, HasSubstr("c1 did not record kernel, memset: no rows there is unknown, not none\n"));
+  EXPECT_EQ(Run({"query", "SELECT count(*) FROM process, copy", "aaaa"}).err, "");
+  EXPECT_EQ(Run({"query", "SELECT count(*) FROM kernel", "bbbb"}).err, "");
 }
 
 TEST_F(CommandLineTest, QueryErrorsAreDataErrors) {

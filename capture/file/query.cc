@@ -1,12 +1,17 @@
 #include "capture/file/query.h"
 
+#include <absl/strings/str_split.h>
 #include <fmt/format.h>
 #include <sqlite3.h>
+
+#include <set>
+#include <utility>
 
 #include "base/sqlite/sqlite.h"
 #include "base/status_macros.h"
 #include "capture/file/attach.h"
 #include "capture/file/capture_file.h"
+#include "capture/schema.h"
 
 namespace stallhound::capture {
 namespace {
@@ -54,6 +59,17 @@ bool IsReading(int action, const char* name) {
   }
 }
 
+using ReadTables = std::set<std::pair<std::string, std::string>>;  // schema and table
+
+// SQLite's authorizer: `name` and `detail` depend on the action.
+int Authorize(void* read_tables, int action, const char* name, const char* detail, const char* schema, const char*) {
+  if (!IsReading(action, detail)) return SQLITE_DENY;
+  if (action == SQLITE_READ && name != nullptr && schema != nullptr) {
+    static_cast<ReadTables*>(read_tables)->emplace(schema, name);
+  }
+  return SQLITE_OK;
+}
+
 // The limit is SQLite's, of the whole process.
 class HeapLimit {
  public:
@@ -67,7 +83,8 @@ class HeapLimit {
 
 int ShouldStop(void* request) { return static_cast<const QueryRequest*>(request)->should_stop() ? 1 : 0; }
 
-absl::StatusOr<SqliteConnection> OpenAll(const QueryRequest& request) {
+// Adds to `read_tables`, which outlives the connection, what statements read.
+absl::StatusOr<SqliteConnection> OpenAll(const QueryRequest& request, ReadTables& read_tables) {
   const size_t most_captures = kMaxQueryCaptures - (request.database ? 1 : 0);
   if (request.captures.size() > most_captures) {
     return absl::InvalidArgumentError(fmt::format("querying {} captures at once: at most {} can be attached",
@@ -80,10 +97,7 @@ absl::StatusOr<SqliteConnection> OpenAll(const QueryRequest& request) {
   }
   if (request.database) SH_RETURN_IF_ERROR(AttachDatabase(connection.get(), *request.database));
   SH_RETURN_IF_ERROR(ExecuteSql(connection.get(), "PRAGMA query_only = 1; PRAGMA trusted_schema = 0;"));
-  const auto authorize = [](void*, int action, const char*, const char* name, const char*, const char*) {
-    return IsReading(action, name) ? SQLITE_OK : SQLITE_DENY;
-  };
-  sqlite3_set_authorizer(connection.get(), authorize, nullptr);
+  sqlite3_set_authorizer(connection.get(), Authorize, &read_tables);
   if (request.should_stop) {
     sqlite3_progress_handler(connection.get(), kStepsBetweenStopChecks, ShouldStop,
                              const_cast<QueryRequest*>(&request));
@@ -130,6 +144,26 @@ absl::StatusOr<SqliteStatement> PrepareOnly(sqlite3* connection, const std::stri
   return statement;
 }
 
+absl::Status TellUnrecorded(sqlite3* connection, const QueryRequest& request, const ReadTables& read_tables) {
+  if (!request.on_unrecorded) return absl::OkStatus();
+  for (size_t i = 0; i < request.captures.size(); ++i) {
+    UnrecordedTables unrecorded{fmt::format("c{}", i + 1), {}};
+    const std::string sql = fmt::format("SELECT value FROM {}.capture_info WHERE key = 'recorded'", unrecorded.schema);
+    SH_ASSIGN_OR_RETURN(const SqliteStatement select, PrepareSql(connection, sql));
+    if (sqlite3_step(select.get()) != SQLITE_ROW) continue;  // it does not say
+    const auto* text = reinterpret_cast<const char*>(sqlite3_column_text(select.get(), 0));
+    const std::set<std::string> recorded = absl::StrSplit(text == nullptr ? "" : text, ' ');
+#define SH_ADD_UNRECORDED(Type, table, COLUMNS)                                          \
+  if (read_tables.contains({unrecorded.schema, #table}) && !recorded.contains(#table)) { \
+    unrecorded.tables.emplace_back(#table);                                              \
+  }
+    SH_CAPTURE_TABLES(SH_ADD_UNRECORDED)
+#undef SH_ADD_UNRECORDED
+    if (!unrecorded.tables.empty()) request.on_unrecorded(unrecorded);
+  }
+  return absl::OkStatus();
+}
+
 std::string_view Bytes(const void* data, int size) {
   return {static_cast<const char*>(data), static_cast<size_t>(size)};
 }
@@ -163,8 +197,10 @@ QueryValue ValueOf(sqlite3_stmt* statement, int column) {
 
 absl::Status RunQuery(const QueryRequest& request, QueryVisitor& visitor) {
   const HeapLimit limit;
-  SH_ASSIGN_OR_RETURN(const SqliteConnection connection, OpenAll(request));
+  ReadTables read_tables;
+  SH_ASSIGN_OR_RETURN(const SqliteConnection connection, OpenAll(request, read_tables));
   SH_ASSIGN_OR_RETURN(const SqliteStatement statement, PrepareOnly(connection.get(), request.sql));
+  SH_RETURN_IF_ERROR(TellUnrecorded(connection.get(), request, ReadTables(read_tables)));
   const int column_count = sqlite3_column_count(statement.get());
   std::vector<std::string> names;
   for (int i = 0; i < column_count; ++i) names.emplace_back(sqlite3_column_name(statement.get(), i));

@@ -39,11 +39,20 @@ struct QueryDatabase {
   int lock_timeout_ms = 10'000;  // how long to try while another process writes
 };
 
+// Tables that a statement reads although the capture attached as `schema` did not record their kind: that they are
+// empty says nothing.
+struct UnrecordedTables {
+  std::string schema;
+  std::vector<std::string> tables;  // in the order of capture/schema.h; not empty
+};
+
 struct QueryRequest {
   std::string sql;                        // one SELECT, WITH ... SELECT, VALUES or EXPLAIN of these
   std::vector<std::string> captures;      // paths of capture files; at most kMaxQueryCaptures
   std::function<bool()> should_stop;      // asked every few thousand steps; true cancels. May be empty
   std::optional<QueryDatabase> database;  // attached behind the captures
+  // Told before any row, a capture at a time. May be empty.
+  std::function<void(const UnrecordedTables&)> on_unrecorded = {};
 };
 
 inline constexpr size_t kMaxQueryCaptures = 10;  // SQLite's limit of attached files; one less with a database

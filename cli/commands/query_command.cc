@@ -2,6 +2,7 @@
 
 #include <absl/strings/match.h>
 #include <absl/strings/str_cat.h>
+#include <absl/strings/str_join.h>
 
 #include <CLI/CLI.hpp>
 #include <filesystem>
@@ -76,11 +77,18 @@ absl::StatusOr<int> RunQueryCommand(const QueryOptions& options, CommandContext&
       return WithoutHistory(newest.status());
     }
   }
+  std::vector<std::string> unrecorded;
+  request.on_unrecorded = [&](const capture::UnrecordedTables& tables) {
+    unrecorded.push_back(absl::StrCat(tables.schema, " did not record ", absl::StrJoin(tables.tables, ", ")));
+  };
   const std::unique_ptr<QueryOutput> output = MakeQueryOutput(options.format, context.console);
   absl::Status status = capture::RunQuery(request, *output);
   if (!request.database && absl::StrContains(status.message(), "no such table")) status = WithoutHistory(status);
   SH_RETURN_IF_ERROR(status);
   SH_RETURN_IF_ERROR(output->Finish());
+  if (!unrecorded.empty()) {
+    context.console.Note(absl::StrCat(absl::StrJoin(unrecorded, "; "), ": no rows there is unknown, not none"));
+  }
   return kExitFine;
 }
 
