@@ -61,15 +61,6 @@ bool IsReading(int action, const char* name) {
 
 using ReadTables = std::set<std::pair<std::string, std::string>>;  // schema and table
 
-// SQLite's authorizer: `name` and `detail` depend on the action.
-int Authorize(void* read_tables, int action, const char* name, const char* detail, const char* schema, const char*) {
-  if (!IsReading(action, detail)) return SQLITE_DENY;
-  if (action == SQLITE_READ && name != nullptr && schema != nullptr) {
-    static_cast<ReadTables*>(read_tables)->emplace(schema, name);
-  }
-  return SQLITE_OK;
-}
-
 // The limit is SQLite's, of the whole process.
 class HeapLimit {
  public:
@@ -97,7 +88,16 @@ absl::StatusOr<SqliteConnection> OpenAll(const QueryRequest& request, ReadTables
   }
   if (request.database) SH_RETURN_IF_ERROR(AttachDatabase(connection.get(), *request.database));
   SH_RETURN_IF_ERROR(ExecuteSql(connection.get(), "PRAGMA query_only = 1; PRAGMA trusted_schema = 0;"));
-  sqlite3_set_authorizer(connection.get(), Authorize, &read_tables);
+  // `name` and `detail` depend on the action: of a read, the table and the column.
+  const auto authorize = [](void* tables, int action, const char* name, const char* detail, const char* schema,
+                            const char*) {
+    if (!IsReading(action, detail)) return SQLITE_DENY;
+    if (action == SQLITE_READ && name != nullptr && schema != nullptr) {
+      static_cast<ReadTables*>(tables)->emplace(schema, name);
+    }
+    return SQLITE_OK;
+  };
+  sqlite3_set_authorizer(connection.get(), authorize, &read_tables);
   if (request.should_stop) {
     sqlite3_progress_handler(connection.get(), kStepsBetweenStopChecks, ShouldStop,
                              const_cast<QueryRequest*>(&request));
