@@ -55,7 +55,7 @@ class CommandLineTest : public ::testing::Test {
     capture::MemoryCapture capture;
     capture.mutable_info().recorded = recorded;
     capture.mutable_info().uuid = uuid;
-    capture.mutable_info().epoch_ns = int64_t{1'767'225'600} * 1'000'000'000;
+    capture.mutable_info().epoch_ns = epoch_ns_;
     capture::ProcessRow process;
     process.process_id = 1;
     process.pid = pid;
@@ -67,6 +67,7 @@ class CommandLineTest : public ::testing::Test {
     ASSERT_TRUE(written.ok()) << written;
   }
 
+  int64_t epoch_ns_ = int64_t{1'767'225'600} * 1'000'000'000;  // of captures that are added
   stallhound::testing::TempDir folder_;
   std::string home_ = folder_.File("home");
 };
@@ -363,6 +364,17 @@ TEST_F(CommandLineTest, CapturesListsWhatTheHomeHolds) {
   }
 }
 
+TEST_F(CommandLineTest, TheNewestCaptureIsTheOneRecordedLast) {
+  AddCapture("aaaa0000", 41);
+  epoch_ns_ -= int64_t{86'400} * 1'000'000'000;
+  AddCapture("bbbb0000", 42);  // written last
+  const nlohmann::json json = nlohmann::json::parse(Run({"captures", "--json"}).out);
+  ASSERT_EQ(json.size(), 2u);
+  EXPECT_EQ(json[0]["uuid"], "aaaa0000");
+  EXPECT_EQ(Run({"query", "SELECT pid FROM process", "--format", "csv"}).out, "pid\n41\n");
+  EXPECT_THAT(Run({"prune", "--keep", "1", "--dry-run"}).out, HasSubstr("bbbb0000"));
+}
+
 TEST_F(CommandLineTest, CapturesSaysWhatIsWrongWithAFile) {
   AddCapture("aaaa0000-0000-4000-8000-000000000001", 41);
   const std::string path = home_ + "/20260101-000000-aaaa0000-0000-4000-8000-000000000001.stallhound";
@@ -392,7 +404,8 @@ TEST_F(CommandLineTest, PruneKeepsWhatItShould) {
   EXPECT_EQ(pruned.exit_code, 0);
   EXPECT_EQ(pruned.out, dry.out);
   EXPECT_TRUE(std::filesystem::exists(home_ + "/spool/20260101-000000-x"));
-  EXPECT_EQ(Run({"prune", "--older-than", "1h", "--yes"}).out, "");
+  EXPECT_THAT(Run({"prune", "--older-than", "1h", "--yes"}).out, HasSubstr("0000.stallhound\n"))
+      << "recorded long ago, whenever it was written";
   EXPECT_EQ(Run({"prune", "--max-size", "0", "--yes"}).exit_code, 0);
   EXPECT_FALSE(std::filesystem::exists(home_ + "/spool/20260101-000000-x"));
   EXPECT_THAT(Run({"prune", "--max-size", "0", "--yes"}).err, HasSubstr("nothing to remove"));

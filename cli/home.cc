@@ -14,6 +14,7 @@
 #include <cstring>
 #include <filesystem>
 #include <set>
+#include <utility>
 
 #include "base/clock.h"
 #include "base/file.h"
@@ -76,7 +77,7 @@ std::optional<Recording> StatRecording(const std::string& path) {
   Recording recording;
   recording.path = path;
   recording.bytes = static_cast<uint64_t>(status.st_size);
-  recording.modified_ns = status.st_mtim.tv_sec * int64_t{1'000'000'000} + status.st_mtim.tv_nsec;
+  recording.date_ns = recording.modified_ns = status.st_mtim.tv_sec * int64_t{1'000'000'000} + status.st_mtim.tv_nsec;
   return recording;
 }
 
@@ -86,7 +87,10 @@ std::optional<Recording> CaptureAt(const fs::path& path) {
     return std::nullopt;
   }
   std::optional<Recording> recording = StatRecording(path);
-  if (recording) recording->uuid = stem.substr(kDateLength + 1);
+  if (!recording) return std::nullopt;
+  recording->uuid = stem.substr(kDateLength + 1);
+  const absl::StatusOr<std::optional<int64_t>> start_ns = capture::CaptureStart(path);
+  if (start_ns.ok() && *start_ns) recording->date_ns = **start_ns;
   return recording;
 }
 
@@ -104,6 +108,7 @@ std::optional<Recording> SpoolsAt(const fs::path& folder) {
     if (!spool) continue;
     recording->bytes += spool->bytes;
     recording->modified_ns = std::max(recording->modified_ns, spool->modified_ns);
+    recording->date_ns = recording->modified_ns;
     recording->is_live = recording->is_live || IsLiveSpool(file);
   }
   return recording;
@@ -199,8 +204,9 @@ absl::StatusOr<std::vector<Recording>> ListRecordings(const std::string& home) {
   for (const fs::path& folder : Entries(home + "/spool")) {
     if (std::optional<Recording> spools = SpoolsAt(folder)) recordings.push_back(*std::move(spools));
   }
-  std::stable_sort(recordings.begin(), recordings.end(),
-                   [](const Recording& a, const Recording& b) { return a.modified_ns > b.modified_ns; });
+  std::stable_sort(recordings.begin(), recordings.end(), [](const Recording& a, const Recording& b) {
+    return std::pair(a.date_ns, a.modified_ns) > std::pair(b.date_ns, b.modified_ns);
+  });
   return recordings;
 }
 

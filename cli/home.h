@@ -45,10 +45,11 @@ struct Recording {
   bool is_live = false;  // a spool whose process still runs
   uint64_t bytes = 0;
   int64_t modified_ns = 0;  // CLOCK_REALTIME
+  int64_t date_ns = 0;      // CLOCK_REALTIME, when it was recorded; modified_ns if that is not known, as of spools
 };
 
-// What bears our names and is no link, newest first; ties by path. A home that does not exist is empty. Errors: the
-// environment's, if it cannot be read.
+// What bears our names and is no link, newest recording first, of one date the newest file; ties by path. A home that
+// does not exist is empty. Errors: the environment's, if it cannot be read.
 absl::StatusOr<std::vector<Recording>> ListRecordings(const std::string& home);
 
 // Captures half written by processes that are gone.

@@ -6,8 +6,10 @@
 #include <absl/status/status.h>
 #include <absl/status/statusor.h>
 
+#include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "capture/reader.h"
@@ -33,6 +35,10 @@ absl::StatusOr<std::unique_ptr<CaptureReader>> OpenCaptureFile(const std::string
 // The checksum of its content that a capture states, in hex; equal contents have equal ones. Errors: as
 // OpenCaptureFile; DataLoss if it states none.
 absl::StatusOr<std::string> CaptureChecksum(const std::string& path);
+
+// When the recording began (CLOCK_REALTIME, ns), nullopt if the capture does not say. Errors: as OpenCaptureFile. Reads
+// nothing else of it.
+absl::StatusOr<std::optional<int64_t>> CaptureStart(const std::string& path);
 
 // True if the file starts as a SQLite database marked as a capture. False if it can't be read or
 // is no regular file.

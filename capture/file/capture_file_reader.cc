@@ -192,6 +192,20 @@ class CaptureFileReader : public CaptureReader {
   StringTable strings_;
 };
 
+// One value of capture_info; nullopt: it is not there.
+absl::StatusOr<std::optional<std::string>> StatedValue(const std::string& path, const char* key) {
+  SH_ASSIGN_OR_RETURN(const std::string uri, CaptureUri(path));
+  SH_ASSIGN_OR_RETURN(SqliteConnection connection, OpenSqlite(uri, SQLITE_OPEN_READONLY | SQLITE_OPEN_URI));
+  SH_RETURN_IF_ERROR(CheckCapture(connection.get(), "main", path));
+  SH_ASSIGN_OR_RETURN(SqliteStatement select,
+                      PrepareSql(connection.get(), "SELECT value FROM capture_info WHERE key = ?1"));
+  sqlite3_bind_text(select.get(), 1, key, -1, SQLITE_STATIC);
+  if (sqlite3_step(select.get()) != SQLITE_ROW || sqlite3_column_type(select.get(), 0) != SQLITE_TEXT) {
+    return std::nullopt;
+  }
+  return std::string(reinterpret_cast<const char*>(sqlite3_column_text(select.get(), 0)));
+}
+
 }  // namespace
 
 bool IsCaptureFile(const std::string& path) {
@@ -216,15 +230,14 @@ absl::StatusOr<std::unique_ptr<CaptureReader>> OpenCaptureFile(const std::string
 }
 
 absl::StatusOr<std::string> CaptureChecksum(const std::string& path) {
-  SH_ASSIGN_OR_RETURN(const std::string uri, CaptureUri(path));
-  SH_ASSIGN_OR_RETURN(SqliteConnection connection, OpenSqlite(uri, SQLITE_OPEN_READONLY | SQLITE_OPEN_URI));
-  SH_RETURN_IF_ERROR(CheckCapture(connection.get(), "main", path));
-  SH_ASSIGN_OR_RETURN(SqliteStatement select,
-                      PrepareSql(connection.get(), "SELECT value FROM capture_info WHERE key = 'checksum'"));
-  if (sqlite3_step(select.get()) != SQLITE_ROW || sqlite3_column_type(select.get(), 0) != SQLITE_TEXT) {
-    return absl::DataLossError(fmt::format("reading the checksum of {}: it states none; the file is damaged", path));
-  }
-  return std::string(reinterpret_cast<const char*>(sqlite3_column_text(select.get(), 0)));
+  SH_ASSIGN_OR_RETURN(std::optional<std::string> checksum, StatedValue(path, "checksum"));
+  if (checksum) return *std::move(checksum);
+  return absl::DataLossError(fmt::format("reading the checksum of {}: it states none; the file is damaged", path));
+}
+
+absl::StatusOr<std::optional<int64_t>> CaptureStart(const std::string& path) {
+  SH_ASSIGN_OR_RETURN(const std::optional<std::string> epoch_ns, StatedValue(path, "epoch_ns"));
+  return epoch_ns ? ParseInteger(*epoch_ns) : std::nullopt;
 }
 
 }  // namespace stallhound::capture

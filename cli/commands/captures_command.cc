@@ -93,8 +93,7 @@ std::string AsTable(const std::vector<Entry>& entries) {
   for (const Entry& entry : entries) {
     const std::string name = entry.recording.is_spool ? "spools" : entry.recording.uuid.substr(0, kShownUuidLength);
     const std::string count = entry.sync_point_count ? FormatCount(*entry.sync_point_count) : "unknown";
-    text += fmt::format("{:<13}  {:<19}  {:>10}  {:>11}  {}\n", name,
-                        FormatUtc(entry.started_ns.value_or(entry.recording.modified_ns)),
+    text += fmt::format("{:<13}  {:<19}  {:>10}  {:>11}  {}\n", name, FormatUtc(entry.recording.date_ns),
                         FormatBytes(entry.recording.bytes), count,
                         entry.problem.empty() ? Joined(entry.programs) : Displayable(entry.problem));
   }

@@ -73,14 +73,14 @@ absl::StatusOr<Limits> LimitsOf(const PruneOptions& options) {
 struct Item {
   std::string path;
   uint64_t bytes = 0;
-  int64_t modified_ns = 0;
+  int64_t date_ns = 0;  // CLOCK_REALTIME
   // One of the two.
   std::optional<Recording> recording;
   std::optional<KeptBuild> build;
 };
 
 Item ItemOf(Recording recording) {
-  Item item{recording.path, recording.bytes, recording.modified_ns, std::nullopt, std::nullopt};
+  Item item{recording.path, recording.bytes, recording.date_ns, std::nullopt, std::nullopt};
   item.recording = std::move(recording);
   return item;
 }
@@ -118,8 +118,7 @@ absl::StatusOr<std::vector<Item>> ListItems(const std::string& home) {
   }
   SH_ASSIGN_OR_RETURN(std::vector<KeptBuild> builds, UnnamedBuilds(home));
   for (KeptBuild& build : builds) items.push_back(ItemOf(std::move(build)));
-  std::stable_sort(items.begin(), items.end(),
-                   [](const Item& a, const Item& b) { return a.modified_ns > b.modified_ns; });
+  std::stable_sort(items.begin(), items.end(), [](const Item& a, const Item& b) { return a.date_ns > b.date_ns; });
   return items;
 }
 
@@ -132,7 +131,7 @@ std::vector<Item> Select(const std::vector<Item>& items, const Limits& limits) {
     const bool is_capture = item.recording && !item.recording->is_spool;
     capture_count += is_capture ? 1 : 0;
     bytes += item.bytes;
-    const bool is_old = limits.oldest_ns && item.modified_ns < *limits.oldest_ns;
+    const bool is_old = limits.oldest_ns && item.date_ns < *limits.oldest_ns;
     const bool is_beyond = limits.keep_count && is_capture && capture_count > *limits.keep_count;
     const bool is_above = limits.bytes && bytes > *limits.bytes;
     if (is_old || is_beyond || is_above) selected.insert(selected.begin(), item);
