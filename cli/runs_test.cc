@@ -45,6 +45,7 @@ class RunsTest : public ::testing::Test {
     run.info.revision = store::Revision{"stallhound", "0123456789abcdef0123456789abcdef01234567"};
     run.info.started_at_ns = kStartNs + number;
     run.info.hardware.gpu_name = "NVIDIA H200";
+    run.info.environment.driver = "580.1";
     run.info.producer = "0.1.0";
     for (const char* variant : {"reference", "optimized"}) {
       store::BenchmarkResult& result = run.benchmarks.emplace_back();
@@ -361,8 +362,8 @@ TEST_F(RunsTest, AReportHasTheNotesOfTheGate) {
   const size_t start = gate.find("## Notes\n");
   ASSERT_NE(start, std::string::npos) << gate;
   const std::string notes = gate.substr(start, gate.find("\n## ", start) - start);
-  EXPECT_THAT(notes, AllOf(HasSubstr("driver was not recorded, is 590.1"), HasSubstr("bench-1 and bench-2"),
-                           HasSubstr("new/case")));
+  EXPECT_THAT(notes,
+              AllOf(HasSubstr("driver was 580.1, is 590.1"), HasSubstr("bench-1 and bench-2"), HasSubstr("new/case")));
   EXPECT_THAT(Run({"report", "--format", "markdown"}).out, HasSubstr(notes));
   EXPECT_THAT(Run({"report"}).out, HasSubstr("The machines differ: bench-1 and bench-2."));
   EXPECT_THAT(Run({"report", "--format", "html"}).out, HasSubstr("The machines differ: bench-1 and bench-2."));

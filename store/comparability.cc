@@ -3,6 +3,8 @@
 #include <absl/strings/escaping.h>
 #include <fmt/format.h>
 
+#include <algorithm>
+
 namespace stallhound::store {
 namespace {
 
@@ -20,15 +22,21 @@ std::vector<ComparableField> ComparableFields(const Hardware& hardware, const En
   const auto of_gpu = [&](const std::optional<std::string>& value) {
     return hardware.gpu_count == 0 ? std::optional(value.value_or("none")) : value;
   };
+  // "2.11.0+cu130" of a recording, "2.11.0" where only the program told it.
+  std::optional<std::string> libtorch = environment.libtorch;
+  if (libtorch) libtorch->resize(std::min(libtorch->size(), libtorch->find('+')));
   std::vector<ComparableField> fields = {{"gpu_name", of_gpu(hardware.gpu_name)},
                                          {"sm_count", of_gpu(AsText(hardware.sm_count))},
                                          {"mig_profile", of_gpu(hardware.mig_profile)},
-                                         {"driver", of_gpu(environment.driver)},
-                                         {"cuda_runtime", of_gpu(environment.cuda_runtime)},
-                                         {"libtorch", environment.libtorch},
-                                         {"cudnn", of_gpu(environment.cudnn)},
-                                         {"cublas", of_gpu(environment.cublas)},
+                                         {"driver", environment.driver},
+                                         {"cuda_runtime", environment.cuda_runtime},
+                                         {"libtorch", libtorch},
+                                         {"cudnn", environment.cudnn},
+                                         {"cublas", environment.cublas},
                                          {"build_flags", environment.build_flags}};
+  if (libtorch && libtorch->size() < environment.libtorch->size()) {
+    fields.push_back({"libtorch_build", environment.libtorch->substr(libtorch->size() + 1)});
+  }
   const auto add_of_times = [&](const char* name, const std::optional<std::string>& value) {
     fields.push_back({.name = name, .value = value, .is_of_times_only = true});
   };

@@ -9,6 +9,7 @@ namespace stallhound::store {
 namespace {
 
 using ::testing::HasSubstr;
+using ::testing::Not;
 
 TEST(Comparability, TheKeyHoldsWhatCountsDependOn) {
   Hardware hardware;
@@ -31,11 +32,20 @@ TEST(Comparability, SlicesOfDifferentSizeAreOfDifferentSeries) {
   EXPECT_NE(ComparabilityKey({.mig_profile = "1g.18gb"}, {}), ComparabilityKey({.mig_profile = "3g.71gb"}, {}));
 }
 
-TEST(Comparability, WithoutAGpuWhatBelongsToOneIsKnownNotToBe) {
+TEST(Comparability, AVersionOfLibTorchIsOneFieldAndItsBuildAnother) {
+  const std::string key = ComparabilityKey({}, {.libtorch = "2.11.0+cu130"});
+  EXPECT_THAT(key, HasSubstr("libtorch=2.11.0\n"));
+  EXPECT_THAT(key, HasSubstr("libtorch_build=cu130\n"));
+  const std::string without_build = ComparabilityKey({}, {.libtorch = "2.11.0"});
+  EXPECT_THAT(without_build, HasSubstr("libtorch=2.11.0\n"));
+  EXPECT_THAT(without_build, Not(HasSubstr("libtorch_build")));
+}
+
+TEST(Comparability, WithoutAGpuWhatIsTheGpusIsKnownNotToBeAndTheSoftwareStaysUnknown) {
   const Environment environment = {.libtorch = "2.11.0"};
   const std::string key = ComparabilityKey({.gpu_count = 0}, environment);
   EXPECT_THAT(key, HasSubstr("gpu_name=none\nsm_count=none\n"));
-  EXPECT_THAT(key, HasSubstr("driver=none\n"));
+  EXPECT_THAT(key, HasSubstr("driver=?\ncuda_runtime=?\n")) << "its libraries may be loaded all the same";
   EXPECT_THAT(key, HasSubstr("libtorch=2.11.0\n"));
   EXPECT_THAT(key, HasSubstr("build_flags=?\n")) << "that is not a GPU's";
   EXPECT_NE(key, ComparabilityKey({}, environment)) << "whether there is one is unknown";

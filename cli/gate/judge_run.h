@@ -40,7 +40,7 @@ struct JudgedRun {
   std::vector<std::string> notes;           // cases of one side only, differing environments, acknowledgements
 };
 
-inline constexpr int64_t kGateRuleVersion = 4;
+inline constexpr int64_t kGateRuleVersion = 5;
 
 // The metric of the verdict on a case that was not measured.
 inline constexpr char kOutcomeMetric[] = "outcome";

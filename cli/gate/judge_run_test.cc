@@ -192,9 +192,11 @@ TEST(JudgeRunTest, AnotherEnvironmentIsInconclusive) {
 }
 
 TEST(JudgeRunTest, WhatOnlyTimesDependOnLeavesCountsAlone) {
+  RunRecord baseline = RunOf("a");
+  baseline.info.hardware.power_limit_mw = 700'000;
   RunRecord candidate = RunOf("b", {WithWait(41)});
   candidate.info.hardware.power_limit_mw = 350'000;
-  const JudgedRun judged = Judged(RunOf("a"), candidate);
+  const JudgedRun judged = Judged(baseline, candidate);
   EXPECT_EQ(Find(judged, "wait").outcome, VerdictOutcome::kRegressed);
   EXPECT_THAT(Find(judged, "gpu_time_ns").reason, StartsWith("environment-differs: "));
 }
@@ -220,9 +222,35 @@ TEST(JudgeRunTest, AnotherSliceOfTheSameGpuIsAnotherEnvironment) {
 TEST(JudgeRunTest, WhatNeitherSideRecordedIsTakenAsEqualAndTold) {
   EXPECT_THAT(Judged(RunOf("a"), RunOf("b")).notes,
               Contains(HasSubstr("taken as equal: build_flags, cpu_count, cpu_model, cublas")));
+}
+
+TEST(JudgeRunTest, WhatOneSideRecordedIsTakenAsEqualAndTold) {
+  RunRecord baseline = RunOf("a");
+  baseline.info.environment.cudnn = "9.14";
+  baseline.info.environment.libtorch = "2.11.0+cu130";
   RunRecord candidate = RunOf("b");
-  candidate.info.environment.cudnn = "9.14";
-  EXPECT_THAT(Find(Judged(RunOf("a"), candidate), "kernel").reason, StartsWith("environment-differs: "));
+  candidate.info.environment.libtorch = "2.11.0";
+  const JudgedRun judged = Judged(baseline, candidate);
+  EXPECT_EQ(Find(judged, "kernel").outcome, VerdictOutcome::kPass);
+  EXPECT_EQ(Find(judged, "gpu_time_ns").outcome, VerdictOutcome::kPass);
+  EXPECT_THAT(judged.notes, Contains("Recorded on one side only and taken as equal: cudnn, libtorch_build."));
+  candidate.info.environment.libtorch = "2.11.0+cpu";
+  EXPECT_THAT(Judged(baseline, candidate).notes,
+              Contains(HasSubstr("libtorch_build was cu130, is cpu; counts and times cannot")));
+}
+
+TEST(JudgeRunTest, TimesOfARunWithoutARecordingAreJudgedOnACpu) {
+  RunRecord baseline = RunOf("a");
+  baseline.info.hardware = {.cpu_model = "Some CPU", .cpu_count = 2, .gpu_count = 0};
+  baseline.info.environment = {
+      .cuda_runtime = "13", .libtorch = "2.11.0+cu130", .cudnn = "9", .cublas = "13", .build_flags = "-c opt"};
+  RunRecord candidate = baseline;
+  candidate.info.uuid = "b";
+  candidate.info.environment = {.libtorch = "2.11.0", .build_flags = "-c opt"};
+  const JudgedRun judged = Judged(baseline, candidate);
+  EXPECT_EQ(Find(judged, "gpu_time_ns").outcome, VerdictOutcome::kPass);
+  EXPECT_THAT(judged.notes, ElementsAre("Recorded on one side only and taken as equal: cublas, cuda_runtime, cudnn, "
+                                        "libtorch_build."));
 }
 
 TEST(JudgeRunTest, WithoutAGpuWhatBelongsToOneIsKnown) {
@@ -319,8 +347,10 @@ TEST(JudgeRunTest, OtherTimesOfTheSameProgramPassAndOtherCountsDoNot) {
   EXPECT_EQ(Find(judged, "wait").outcome, VerdictOutcome::kRegressed);
   EXPECT_THAT(judged.notes, Contains(HasSubstr("the same program, and so the machine's: " + std::string(kCase))));
 
+  RunRecord baseline = RunOf("a");
+  baseline.info.hardware.power_limit_mw = 700'000;
   candidate.info.hardware.power_limit_mw = 350'000;
-  judged = Judged(RunOf("a"), candidate, {.is_same_program = true});
+  judged = Judged(baseline, candidate, {.is_same_program = true});
   EXPECT_EQ(Find(judged, "gpu_time_ns").outcome, VerdictOutcome::kInconclusive) << "another environment";
 }
 

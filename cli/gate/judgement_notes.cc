@@ -48,6 +48,7 @@ void AddRuns(const store::RunInfo& before, const store::RunInfo& after, std::vec
   if (before.status != store::RunStatus::kComplete) notes.push_back("The baseline was interrupted.");
   if (after.status != store::RunStatus::kComplete) notes.push_back("The run was interrupted.");
   AddNames("Not recorded on either side and taken as equal", environment.unknown, notes);
+  AddNames("Recorded on one side only and taken as equal", environment.one_sided, notes);
 }
 
 void AddCases(const store::RunRecord& baseline, const store::RunRecord& candidate, std::vector<std::string>& notes) {

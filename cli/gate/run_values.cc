@@ -33,6 +33,11 @@ std::vector<KeyDifference> Differences(const store::RunInfo& baseline, const sto
   return analysis::gate::CompareKeys(keys[0], keys[1]);
 }
 
+bool IsGpuSoftware(std::string_view field) {
+  constexpr std::string_view kFields[] = {"driver", "cuda_runtime", "cudnn", "cublas"};
+  return std::find(std::begin(kFields), std::end(kFields), field) != std::end(kFields);
+}
+
 bool IsCopy(EventKind kind) {
   switch (kind) {
     case EventKind::kHostToDevice:
@@ -118,11 +123,14 @@ class KindCounts {
 
 EnvironmentDifference CompareEnvironments(const store::RunInfo& baseline, const store::RunInfo& candidate) {
   EnvironmentDifference difference;
+  const bool has_gpu = baseline.hardware.gpu_count != 0 || candidate.hardware.gpu_count != 0;
   const auto drop_unknown = [&](std::vector<KeyDifference>& differences, bool is_told) {
     std::erase_if(differences, [&](const KeyDifference& key) {
-      const bool is_unknown = !key.baseline && !key.candidate;
-      if (is_unknown && is_told) difference.unknown.push_back(key.name);
-      return is_unknown;
+      if (key.baseline && key.candidate) return false;
+      const bool is_one_sided = key.baseline || key.candidate;
+      if (is_told && is_one_sided) difference.one_sided.push_back(key.name);
+      if (is_told && !is_one_sided && (has_gpu || !IsGpuSoftware(key.name))) difference.unknown.push_back(key.name);
+      return true;
     });
   };
   difference.counts = Differences(baseline, candidate, false);

@@ -22,9 +22,11 @@ struct EnvironmentDifference {
   std::vector<analysis::gate::KeyDifference> counts;  // by name; none: counts are comparable
   std::vector<analysis::gate::KeyDifference> times;   // those of counts, and of what only times depend on
   std::vector<std::string> unknown;                   // neither side has recorded it: taken as equal
+  std::vector<std::string> one_sided;                 // one side has not recorded it: taken as equal
 };
 
-// Without a GPU (gpu_count is 0) what belongs to one is known: "none".
+// What a GPU itself is, is known without one (gpu_count is 0): "none". Between two runs without a GPU its unknown
+// software is not listed as `unknown`.
 EnvironmentDifference CompareEnvironments(const store::RunInfo& baseline, const store::RunInfo& candidate);
 
 // What a compared count is of.
