@@ -126,6 +126,15 @@ TEST_F(BenchTest, AMissingBuildIsNamedBeforeAnythingIsMeasured) {
   EXPECT_TRUE(fake_.Calls().empty());
 }
 
+TEST_F(BenchTest, AnOutputThatCannotBeWrittenIsNamedBeforeAnythingIsMeasured) {
+  const SubprocessResult result =
+      Run({"ab", fake_.binary(), fake_.binary(), "--output", folder_.File("none/report.json"), "--format", "json"});
+  EXPECT_EQ(result.exit_code, 2);
+  EXPECT_THAT(result.err, HasSubstr("--output: "));
+  EXPECT_THAT(result.err, HasSubstr(folder_.File("none/report.json")));
+  EXPECT_TRUE(fake_.Calls().empty());
+}
+
 TEST_F(BenchTest, AFilterThatIsNoRegularExpressionIsUsage) {
   for (const std::vector<std::string>& command :
        {std::vector<std::string>{"bench"}, {"ab", fake_.binary(), fake_.binary()}}) {

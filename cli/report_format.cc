@@ -10,6 +10,8 @@
 #include <filesystem>
 #include <system_error>
 
+#include "cli/exit_code.h"
+
 namespace stallhound::cli {
 
 void AddReportOptions(CLI::App& command, const std::vector<std::string>& formats, ReportOptions& options) {
@@ -18,6 +20,13 @@ void AddReportOptions(CLI::App& command, const std::vector<std::string>& formats
       ->capture_default_str()
       ->type_name("FORMAT");
   command.add_option("--output", options.output, "Write the report to this file; - is stdout")->type_name("FILE");
+}
+
+absl::Status CheckOutput(const ReportOptions& options) {
+  if (options.output.empty() || options.output == "-") return absl::OkStatus();
+  const absl::Status writable = CheckWritable(options.output);
+  if (writable.ok()) return absl::OkStatus();
+  return UsageError(fmt::format("--output: {}", std::string(writable.message())));
 }
 
 absl::Status WriteReport(const ReportOptions& options, const std::string& report, bool default_is_stderr,

@@ -25,6 +25,10 @@ struct ReportOptions {
 // Adds --format (one of `formats`) and --output.
 void AddReportOptions(CLI::App& command, const std::vector<std::string>& formats, ReportOptions& options);
 
+// Whether the report can be written where --output says; touches nothing. For a command that works long before it has
+// one. Errors: usage.
+absl::Status CheckOutput(const ReportOptions& options);
+
 // Writes a finished report: to a file (replaced whole), to stdout, or to stderr if `default_is_stderr` and no output
 // was asked for.
 absl::Status WriteReport(const ReportOptions& options, const std::string& report, bool default_is_stderr,

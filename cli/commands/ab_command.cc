@@ -69,6 +69,7 @@ absl::StatusOr<int> RunAbCommand(const AbOptions& options, CommandContext& conte
   for (const MeasureRequest* request : {&baseline, &candidate}) {
     SH_RETURN_IF_ERROR(CheckBinary(request->bench.binary, "BUILD_A and BUILD_B are paths of bench binaries"));
   }
+  SH_RETURN_IF_ERROR(CheckOutput(options.report));
   SH_RETURN_IF_ERROR(CheckHistory(baseline.home, console));
   SH_ASSIGN_OR_RETURN(const MeasuredPair pair, MeasurePair(baseline, candidate, console));
   SH_RETURN_IF_ERROR(KeepRun(baseline.home, pair.baseline));

@@ -87,11 +87,7 @@ absl::Status CheckBeforeTheRun(const HuntCommandOptions& options) {
                       std::string(writable.message())));
     }
   }
-  const std::string& output = options.report.report.output;
-  if (output.empty() || output == "-") return absl::OkStatus();
-  const absl::Status writable = CheckWritable(output);
-  if (writable.ok()) return absl::OkStatus();
-  return UsageError(fmt::format("--output: {}", std::string(writable.message())));
+  return CheckOutput(options.report.report);
 }
 
 // Report first, because somebody waits for it; whatever it says, the recording is kept.
