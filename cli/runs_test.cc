@@ -9,6 +9,7 @@
 #include "base/sqlite/sqlite.h"
 #include "base/testing/subprocess.h"
 #include "base/testing/temp_dir.h"
+#include "cli/nightly/kept_builds.h"
 #include "cli/testing/run_stallhound.h"
 #include "store/history.h"
 
@@ -297,6 +298,11 @@ TEST_F(RunsTest, ABaselineIsSetAndShown) {
   EXPECT_EQ(Run({"baseline", "set", "ffff"}).exit_code, 3);
   const SubprocessResult set = Run({"baseline", "set", "aaaa", "--reason", "as shipped"});
   EXPECT_EQ(set.exit_code, 0) << set.err;
+  EXPECT_THAT(set.err, HasSubstr("its program is not kept"));
+  stallhound::testing::TempDir program;
+  const absl::StatusOr<KeptBuild> kept = KeepBuild(home_, program.Write("bench", "program", 0755));
+  ASSERT_TRUE(kept.ok() && AddRun(*kept, kSecond).ok()) << kept.status();
+  EXPECT_THAT(Run({"baseline", "set", "bbbb", "--name", "other"}).err, Not(HasSubstr("not kept")));
   const SubprocessResult shown = Run({"baseline", "show"});
   EXPECT_THAT(shown.out, StartsWith(std::string("main: run ") + kFirst + " of 2026-01-01 00:00:00 UTC, set "));
   EXPECT_THAT(shown.out, HasSubstr(": as shipped\n"));

@@ -12,6 +12,8 @@
 #include "cli/bench/keep_run.h"
 #include "cli/exit_code.h"
 #include "cli/history.h"
+#include "cli/home.h"
+#include "cli/nightly/kept_builds.h"
 
 namespace stallhound::cli {
 namespace {
@@ -47,6 +49,11 @@ void WarnOfDefects(const store::RunRecord& run, Console& console) {
   }
 }
 
+bool IsProgramKept(const std::string& run_uuid) {
+  const absl::StatusOr<std::optional<KeptBuild>> kept = FindBuildOfRun(HomeFolder(), run_uuid);
+  return kept.ok() && kept->has_value();
+}
+
 absl::StatusOr<int> SetBaseline(const BaselineOptions& options, CommandContext& context) {
   if (options.run.empty()) {
     return UsageError("stallhound baseline set: which run? `stallhound runs` lists them");
@@ -58,6 +65,11 @@ absl::StatusOr<int> SetBaseline(const BaselineOptions& options, CommandContext& 
   WarnOfDefects(record, context.console);
   SH_RETURN_IF_ERROR(history->SetBaseline({options.name, run.uuid, SystemClock().RealtimeNs(), options.reason}));
   context.console.Note(fmt::format("the baseline '{}' is now the run {}", options.name, run.uuid));
+  if (!IsProgramKept(run.uuid)) {
+    context.console.Note(
+        "its program is not kept, as `stallhound nightly` keeps those that it measures: nightly cannot confirm changes "
+        "of time against this baseline");
+  }
   return kExitFine;
 }
 

@@ -157,10 +157,12 @@ class Nightly {
       report = JudgeStoredRuns(gate, *history_);
     }
     SH_RETURN_IF_ERROR(report.status());
-    if (AnswerCount(*report, analysis::gate::Answer::kSuspect) > 0) {
+    report->notes.insert(report->notes.begin(), notes.begin(), notes.end());
+    if (AnswerCount(*report, analysis::gate::Answer::kRegressed) > 0) {
+      console_.Out(reports::GateTerminal(*report, {console_.out_has_color(), console_.width()}));
+    } else if (AnswerCount(*report, analysis::gate::Answer::kSuspect) > 0) {
       for (const std::string& note : notes) console_.Out(note + "\n");
     }
-    report->notes.insert(report->notes.begin(), notes.begin(), notes.end());
     gate_ = *std::move(report);
     const std::string seen = reports::SeenFromSentence(*gate_);
     return Verdict{fmt::format("{}: {}{}{}", AnswerName(OverallAnswer(*gate_)), AnswersSentence(*gate_),
@@ -182,7 +184,11 @@ class Nightly {
     if (!kept.ok()) {
       why = std::string(kept.status().message());
     } else if (!kept->has_value()) {
-      why = fmt::format("the baseline's program is not kept in {}/builds", home_);
+      why = fmt::format(
+          "the baseline's program is not kept in {}/builds, where only `stallhound nightly` puts what it measures; run "
+          "it once with the baseline's program and make that run the baseline (`stallhound baseline set RUN --name "
+          "{}`), or compare the two programs with `stallhound ab`",
+          home_, request_.gate.baseline);
     } else {
       return *std::move(kept);
     }

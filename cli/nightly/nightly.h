@@ -37,9 +37,9 @@ struct NightlyMeasure {
 // run to the history and judges it. Changes of time are confirmed if the baseline's program is still kept, and are the
 // machine's if it is the same. Where there is no baseline the run becomes it, unless a case failed. The report
 // (report.html, report.json, and gate.json where there was a baseline) goes to <home>/nightly/<UTC time>-<uuid's first
-// 8 characters>/; its path and the verdict are printed last. Returns the exit code: 1 regressed, 3 no baseline because
-// a case failed, 5 suspect or inconclusive if strict, else 0. Errors: FailedPrecondition for a baseline of another
-// suite; those of measuring, the history and files.
+// 8 characters>/; its path and the verdict are printed last, before them what regressed, as by GateRuns. Returns the
+// exit code: 1 regressed, 3 no baseline because a case failed, 5 suspect or inconclusive if strict, else 0. Errors:
+// FailedPrecondition for a baseline of another suite; those of measuring, the history and files.
 absl::StatusOr<int> RunNightly(const NightlyRequest& request, const NightlyMeasure& measure, Console& console);
 
 }  // namespace stallhound::cli

@@ -208,6 +208,8 @@ TEST_F(NightlyTest, AnotherProgramIsConfirmedBesideTheKeptOne) {
   EXPECT_EQ(Run(2, 1'100'000), kExitRegression);
   EXPECT_EQ(interleaved_, "first second");
   EXPECT_THAT(out_, HasSubstr("verdict: regressed: 1 regressed"));
+  EXPECT_THAT(out_, HasSubstr("\nRegressed\ncase")) << "as gate prints it";
+  EXPECT_THAT(out_, HasSubstr(std::string("\n") + kCase + "  +10.0%"));
   EXPECT_EQ(gate_json_["exit_code"], kExitRegression);
   EXPECT_EQ(run_json_["gate"]["answer"], "regressed");
   auto history = store::OpenHistory(HistoryPath(request_.measure.home), {});
@@ -227,6 +229,8 @@ TEST_F(NightlyTest, WithoutTheBaselinesProgramAChangeStaysSuspect) {
   EXPECT_THAT(out_, HasSubstr("verdict: suspect: 1 suspect"));
   EXPECT_THAT(gate_json_.dump(), HasSubstr("the baseline's program is not kept"));
   EXPECT_THAT(out_, HasSubstr("Changes of time are not confirmed: the baseline's program is not kept"));
+  EXPECT_THAT(out_, HasSubstr("`stallhound baseline set RUN --name main`), or compare the two programs with "
+                              "`stallhound ab`"));
 }
 
 TEST_F(NightlyTest, AConfirmationThatFailsLeavesTheRestOfTheVerdicts) {
