@@ -65,6 +65,29 @@ std::optional<std::string> TimeProblem(const std::string& id, const json& time, 
                      kLongestTimeNs);
 }
 
+// Why no case can have such a counter; nullopt: it can. Those that are not named here are nobody's yet.
+std::optional<std::string> CounterProblem(const std::string& id, const std::string& counter, double value) {
+  constexpr double kMostCount = 9e18;  // fits into an int64
+  constexpr double kMostHz = 1e12;
+  struct Range {
+    std::string_view counter;
+    double least;
+    double most;
+  };
+  constexpr Range kRanges[] = {{"bytes", 0, kMostCount},       {"flops", 0, kMostCount},
+                               {"host_ns", 0, kLongestTimeNs}, {"graph_ns", 0, kLongestTimeNs},
+                               {"copy_ns", 0, kLongestTimeNs}, {"copy_ratio", 0, kLongestTimeNs},
+                               {"sm_clock_hz", 1, kMostHz}};
+  const auto range =
+      std::find_if(std::begin(kRanges), std::end(kRanges), [&](const Range& one) { return one.counter == counter; });
+  const bool is_declaration = range == std::end(kRanges) && counter.starts_with("expect_");
+  if (range == std::end(kRanges) && !is_declaration) return std::nullopt;
+  const double least = is_declaration ? 0 : range->least, most = is_declaration ? kMostCount : range->most;
+  if (value >= least && value <= most) return std::nullopt;
+  return fmt::format("the bench reported the counter {} {} for '{}': {} to {} is possible", counter, value, id, least,
+                     most);
+}
+
 std::optional<double> NanosecondsOf(const std::string& unit) {
   if (unit == "ns") return 1;
   if (unit == "us") return 1e3;
@@ -97,7 +120,9 @@ absl::StatusOr<BenchRow> RowOf(const json& object) {
   row.time_ns = time->get<double>() * *unit;
   for (const auto& [key, value] : object.items()) {
     const bool is_field = std::find(std::begin(kRowFields), std::end(kRowFields), key) != std::end(kRowFields);
-    if (!is_field && value.is_number()) row.counters[key] = value.get<double>();
+    if (is_field || !value.is_number()) continue;
+    if (!row.error) row.error = CounterProblem(row.id, key, value.get<double>());
+    row.counters[key] = value.get<double>();
   }
   return row;
 }
@@ -131,8 +156,8 @@ absl::Status ReadResult(const std::string& path, BenchOutput& output) {
 void TakeClocks(const json& clocks, BenchOutput& output) {
   if (!clocks.is_array()) return;
   for (const json& clock : clocks) {
-    if (!clock.is_number_integer()) continue;
-    const int64_t hz = clock.get<int64_t>();
+    const int64_t hz = clock.is_number_integer() ? clock.get<int64_t>() : 0;
+    if (hz <= 0) continue;
     output.sm_clock_min_hz = std::min(output.sm_clock_min_hz.value_or(hz), hz);
   }
 }

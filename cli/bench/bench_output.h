@@ -28,7 +28,8 @@ struct BenchOutput {
   std::optional<int64_t> sm_clock_min_hz;
 };
 
-// A case whose time is not above 0 and at most 1e15 ns has failed. Errors, without the paths: DataLoss (no result, no
+// A case whose time is not above 0 and at most 1e15 ns has failed, and so has one with a counter of the contract that
+// cannot be (negative bytes). Errors, without the paths: DataLoss (no result, no
 // JSON, or none of Google Benchmark; a case that is reported twice; a line of the side file that is no JSON).
 absl::StatusOr<BenchOutput> ReadBenchOutput(const std::string& result_path, const std::string& samples_path);
 

@@ -1,3 +1,4 @@
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "base/testing/temp_dir.h"
@@ -9,6 +10,7 @@ namespace stallhound::cli {
 namespace {
 
 using store::BenchmarkResult;
+using ::testing::StartsWith;
 
 BenchOutput Round(double time_ns, const std::string& error = "") {
   BenchRow row;
@@ -105,6 +107,37 @@ TEST_F(BenchOutputTest, ATimeThatCannotBeIsAFailure) {
     EXPECT_TRUE(output->rows[i].counters.empty()) << "unknown";
   }
   EXPECT_EQ(output->context.at("host"), "a \"NaN\" inf");
+}
+
+TEST_F(BenchOutputTest, ACounterThatCannotBeIsAFailureOfItsCaseAlone) {
+  const std::pair<const char*, const char*> counters[] = {{R"("sm_clock_hz": -1)", "sm_clock_hz -1"},
+                                                          {R"("sm_clock_hz": 1e30)", "sm_clock_hz 1e+30"},
+                                                          {R"("bytes": 1e300)", "bytes 1e+300"},
+                                                          {R"("bytes": -1)", "bytes -1"},
+                                                          {R"("flops": 1e19)", "flops 1e+19"},
+                                                          {R"("flops": -3)", "flops -3"},
+                                                          {R"("host_ns": -5)", "host_ns -5"},
+                                                          {R"("host_ns": 1e25)", "host_ns 1e+25"},
+                                                          {R"("graph_ns": 1e25)", "graph_ns 1e+25"},
+                                                          {R"("copy_ratio": -1e308)", "copy_ratio -1e+308"},
+                                                          {R"("expect_sync_count": -1)", "expect_sync_count -1"}};
+  for (const auto& [counter, named] : counters) {
+    const absl::StatusOr<BenchOutput> output =
+        Read(std::string(R"({"benchmarks": [{"name": "bad", "real_time": 3, "time_unit": "ns", )") + counter +
+             R"(}, {"name": "fine", "real_time": 3, "time_unit": "ns", "bytes": 8, "other": -1e300}]})");
+    ASSERT_TRUE(output.ok()) << output.status();
+    ASSERT_EQ(output->rows.size(), 2u);
+    EXPECT_THAT(output->rows[0].error.value_or("none"),
+                StartsWith(std::string("the bench reported the counter ") + named + " for 'bad': "));
+    EXPECT_EQ(output->rows[1].error, std::nullopt);
+  }
+}
+
+TEST_F(BenchOutputTest, AClockOfTheSideFileThatCannotBeIsUnknown) {
+  folder_.Write("samples.jsonl", R"({"id": "a", "sm_clock_hz": [-5, 0, 1980000000, null]})");
+  const absl::StatusOr<BenchOutput> output = Read(R"({"benchmarks": []})");
+  ASSERT_TRUE(output.ok()) << output.status();
+  EXPECT_EQ(output->sm_clock_min_hz, 1'980'000'000);
 }
 
 TEST_F(BenchOutputTest, ACaseIsReportedOnce) {
