@@ -103,6 +103,14 @@ TEST_F(BenchTest, AFailedCaseIsAWarningAllFailedAreAnError) {
   EXPECT_EQ(Runs().size(), 2u);
 }
 
+TEST_F(BenchTest, ACaseThatSomeRoundsLackIsNamed) {
+  fake_.plan["only_in"] = {{"layer/b", 1}};
+  const SubprocessResult result = Run({"bench"});
+  EXPECT_EQ(result.exit_code, 0);
+  EXPECT_THAT(result.err, HasSubstr("layer/b was timed in 1 of 2 rounds: the bench did not report it in the others"));
+  EXPECT_THAT(result.err, Not(HasSubstr("layer/a was timed")));
+}
+
 TEST_F(BenchTest, ACrashKeepsNothing) {
   fake_.plan["in_call"] = 2;
   fake_.plan["crash"] = true;

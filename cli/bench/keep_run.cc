@@ -10,6 +10,7 @@
 #include "base/display_text.h"
 #include "base/status_macros.h"
 #include "base/units.h"
+#include "cli/bench/benchmark_results.h"
 #include "cli/home.h"
 #include "store/history.h"
 
@@ -26,14 +27,28 @@ std::string Counted(int64_t count, std::string_view what) {
   return fmt::format("{} {}{}", count, what, count == 1 ? "" : "s");
 }
 
+// Those that any case was timed in.
 int64_t RoundCount(const store::RunRecord& run) {
   int64_t count = 0;
   for (const BenchmarkResult& result : run.benchmarks) {
     for (const store::Point& point : result.points) {
-      count = std::max(count, static_cast<int64_t>(point.samples.size()));
+      for (const store::Sample& sample : point.samples) count = std::max(count, sample.round + 1);
     }
   }
   return count;
+}
+
+void WarnOfMissingRounds(const store::RunRecord& run, Console& console) {
+  const int64_t round_count = RoundCount(run);
+  for (const BenchmarkResult& result : run.benchmarks) {
+    const auto time = std::find_if(result.points.begin(), result.points.end(), [](const store::Point& point) {
+      return point.metric.name == kGpuTimeMetric || point.metric.name == kCpuTimeMetric;
+    });
+    const auto measured_count = time == result.points.end() ? round_count : static_cast<int64_t>(time->samples.size());
+    if (measured_count >= round_count) continue;
+    console.Warn(fmt::format("{} was timed in {} of {}: the bench did not report it in the others", result.name,
+                             measured_count, Counted(round_count, "round")));
+  }
 }
 
 template <typename Predicate>
@@ -83,6 +98,7 @@ void PrintRun(const store::RunRecord& run, const std::string& home, Console& con
     if (!HasFailed(result)) continue;
     console.Warn(fmt::format("{} failed: {}", result.name, DisplayableMessage(result.message.value_or(""))));
   }
+  WarnOfMissingRounds(run, console);
   const int64_t failed = FailedCaseCount(run);
   const int64_t counted = CountIf(run, [](const BenchmarkResult& result) { return !result.event_counts.empty(); });
   const auto case_count = static_cast<int64_t>(run.benchmarks.size());

@@ -137,7 +137,8 @@ store::Verdict TimeVerdictOf(const TimeVerdict& verdict, const analysis::gate::C
   stored.reason =
       fmt::format("{}: {} -> {}", ReasonName(verdict.reason), MedianText(times.baseline), MedianText(times.candidate));
   if (verdict.needed_round_count) {
-    stored.reason += fmt::format("; needs {} rounds a side", *verdict.needed_round_count);
+    stored.reason += fmt::format("; {} and {} rounds, needs {} a side", verdict.baseline_round_count,
+                                 verdict.candidate_round_count, *verdict.needed_round_count);
   }
   if (verdict.clock_ratio && verdict.reason == analysis::gate::Reason::kClocks) {
     stored.reason += fmt::format("; the SM clock was {:.4f} times the baseline's", *verdict.clock_ratio);

@@ -354,6 +354,13 @@ TEST(JudgeRunTest, OtherTimesOfTheSameProgramPassAndOtherCountsDoNot) {
   EXPECT_EQ(Find(judged, "gpu_time_ns").outcome, VerdictOutcome::kInconclusive) << "another environment";
 }
 
+TEST(JudgeRunTest, ACaseThatSomeRoundsLackSaysHowManyItHas) {
+  BenchmarkResult once = Case();
+  std::erase_if(once.points[0].samples, [](const store::Sample& sample) { return sample.round > 0; });
+  EXPECT_EQ(Find(Judged(RunOf("a"), RunOf("b", {once})), "gpu_time_ns").reason,
+            "too-few-rounds: 100 us -> 100 us; 8 and 1 rounds, needs 8 a side");
+}
+
 TEST(JudgeRunTest, WhatInterleavedRoundsHaveSaidOfTheTwoRunsStands) {
   BenchmarkResult slower = Case();
   slower.points = {TimePoint(1.1)};

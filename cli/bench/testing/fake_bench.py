@@ -3,7 +3,7 @@
 
 Keys: calls: file that gets the arguments of each process, a JSON list a line; times_us: {id: time of an iteration}; times_us_of:
 {name of the program: the same};
-device: cpu or cuda; fail: {id: message}; in_call: number of the process, from 1, that does one of these: crash (true),
+device: cpu or cuda; fail: {id: message}; only_in: {id: number of the one process that reports it}; in_call: number of the process, from 1, that does one of these: crash (true),
 exit (code), end (code, behind a whole result), hang (true), interrupt (how many SIGINT to its parent; then it hangs), ignore (true: SIGINT and SIGTERM),
 start (file that gets the numbers of itself and of a process that it starts), nohup (true: SIGHUP to its parent), cut
 (true: half a result), torch_version (what it reports), replace (true: writes itself anew and takes its own place); spool: file that a recording pass copies to where the recorder would write it.
@@ -57,7 +57,7 @@ is_cuda = plan.get("device") == "cuda"
 is_recording = "stallhound_record_iterations" in flags
 rows, samples = [], []
 for case_id, time_us in plan.get("times_us_of", {}).get(os.path.basename(sys.argv[0]), plan["times_us"]).items():
-    if not re.search(flags["benchmark_filter"], case_id + SUFFIX):
+    if not re.search(flags["benchmark_filter"], case_id + SUFFIX) or plan.get("only_in", {}).get(case_id, number) != number:
         continue
     row = {"name": case_id + SUFFIX, "run_type": "iteration", "iterations": 1, "real_time": time_us + number, "cpu_time": 1.0, "time_unit": "us"}
     if case_id in plan.get("fail", {}):
