@@ -38,6 +38,7 @@ Sides Cycles(const CaseRounds& rounds) {
 // One measure, times or cycles, of both sides.
 struct Comparison {
   double ratio = 1;
+  double shorter = 0;  // of the two medians
   Direction direction = Direction::kSlower;
   stats::RankTestResult rank;
   std::optional<stats::RatioInterval> interval;
@@ -49,6 +50,7 @@ absl::StatusOr<Comparison> Compare(const Sides& sides, std::optional<Direction> 
   SH_ASSIGN_OR_RETURN(const double baseline, stats::Median(sides.baseline));
   SH_ASSIGN_OR_RETURN(const double candidate, stats::Median(sides.candidate));
   comparison.ratio = candidate / baseline;
+  comparison.shorter = std::min(baseline, candidate);
   comparison.direction = direction.value_or(comparison.ratio < 1 ? Direction::kFaster : Direction::kSlower);
   const auto alternative =
       comparison.direction == Direction::kSlower ? stats::Alternative::kGreater : stats::Alternative::kLess;
@@ -128,6 +130,17 @@ void SetNothingFound(double budget_ratio, Reason reason, TimeVerdict& verdict) {
   Set(verdict, Answer::kInconclusive, Reason::kTooNoisy);
 }
 
+// The change that the steps of the clock alone can make, if they hide one that matters.
+std::optional<double> HiddenBySteps(const Comparison& times, double budget_ratio) {
+  const double error_ratio = kTimeStepNs / 2 / times.shorter;
+  if (error_ratio <= std::max(budget_ratio, kLeastResolutionRatio)) return std::nullopt;
+  return budget_ratio + 2 * error_ratio;
+}
+
+bool HasZero(std::span<const Round> rounds) {
+  return std::any_of(rounds.begin(), rounds.end(), [](const Round& round) { return round.time_ns == 0; });
+}
+
 // Sets the verdict if the rounds allow none other; true if they do not.
 bool IsInconclusive(const CaseRounds& rounds, int64_t needed_round_count, Measured& measured) {
   TimeVerdict& verdict = measured.verdict;
@@ -140,7 +153,13 @@ bool IsInconclusive(const CaseRounds& rounds, int64_t needed_round_count, Measur
   } else if (measured.clocks.obstacle) {
     Set(verdict, Answer::kInconclusive, *measured.clocks.obstacle);
   } else {
-    return false;
+    const std::optional<double> hidden = HiddenBySteps(*measured.times, rounds.budget_ratio);
+    if (!hidden) return false;
+    if (verdict.smallest_effect_ratio) {
+      verdict.smallest_effect_ratio = std::max(*verdict.smallest_effect_ratio, *hidden);
+    }
+    if (std::abs(measured.times->ratio - 1) > *hidden) return false;
+    Set(verdict, Answer::kInconclusive, Reason::kClockTooCoarse);
   }
   return true;
 }
@@ -176,6 +195,14 @@ void SetConfirmed(Finding finding, Direction direction, double budget_ratio, Tim
 }  // namespace
 
 absl::StatusOr<TimeVerdict> ScreenTimes(const CaseRounds& rounds, RoundSource source, uint64_t seed) {
+  if (HasZero(rounds.baseline) || HasZero(rounds.candidate)) {
+    TimeVerdict verdict;
+    verdict.benchmark_id = rounds.benchmark_id;
+    verdict.baseline_round_count = static_cast<int64_t>(rounds.baseline.size());
+    verdict.candidate_round_count = static_cast<int64_t>(rounds.candidate.size());
+    Set(verdict, Answer::kInconclusive, Reason::kClockTooCoarse);
+    return verdict;
+  }
   const stats::DetectionRule detection = {.alpha = kScreenAlpha, .power_ratio = kDetectionPowerRatio};
   SH_ASSIGN_OR_RETURN(Measured measured, Measure(rounds, std::nullopt, seed, detection));
   TimeVerdict& verdict = measured.verdict;

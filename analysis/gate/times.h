@@ -25,6 +25,10 @@ inline constexpr double kDetectionPowerRatio = 0.9;  // of TimeVerdict::smallest
 // A pass says that no slow-down beyond the budget by more than this would have been missed: the largest change whose
 // power README.md states. Where the noise hides more, finding nothing is no answer.
 inline constexpr double kMostUnseenRatio = 0.10;
+// Stored times are whole nanoseconds, each wrong by up to half of one. Where that is more than the budget, and more
+// than kLeastResolutionRatio, only a change that both roundings together cannot make is one.
+inline constexpr double kTimeStepNs = 1;
+inline constexpr double kLeastResolutionRatio = 0.001;
 inline constexpr double kClockToleranceRatio = 0.005;      // SM clocks closer than this are equal
 inline constexpr double kMostClockDifferenceRatio = 0.02;  // further apart, cycles do not explain times either
 
@@ -79,8 +83,9 @@ enum class RoundSource : uint8_t {
 // environment, if it would pass but the smallest effect is above the budget by more than kMostUnseenRatio, or by the
 // rule on clocks: if the SM clocks differ by more than kClockToleranceRatio, a compute-bound
 // case must give the same answer in cycles, and all others, and differences above kMostClockDifferenceRatio, are
-// inconclusive. Errors: InvalidArgument for a time, clock or budget that is not finite and positive (a budget may be
-// 0). About 3 ms for 8 rounds a side.
+// inconclusive. So is a case that kTimeStepNs is too coarse for, and one with a time of 0, which nothing is computed
+// of. Errors: InvalidArgument for a time, clock or budget that is not finite and positive (a time or budget may be 0).
+// About 3 ms for 8 rounds a side.
 absl::StatusOr<TimeVerdict> ScreenTimes(const CaseRounds& rounds, RoundSource source, uint64_t seed);
 
 struct Confirmation {
@@ -102,7 +107,8 @@ struct ConfirmRule {
 // one-sided rank test and the bootstrap interval of its ratio of medians lies wholly outside the budget. If the test is
 // kept and only the ratio lies outside, it is suspect; else it passes. Inconclusive as ScreenTimes, and below
 // ConfirmRoundCount rounds a side.
-// Errors: as ScreenTimes and ConfirmRoundCount. About 2 ms a case for 16 rounds a side.
+// Errors: as ScreenTimes and ConfirmRoundCount; also InvalidArgument for a time of 0. About 2 ms a case for 16 rounds a
+// side.
 absl::StatusOr<std::vector<TimeVerdict>> ConfirmTimes(std::span<const Confirmation> cases, const ConfirmRule& rule);
 
 enum class Side : uint8_t { kBaseline, kCandidate };

@@ -136,8 +136,8 @@ TEST(ScreenTimesTest, NoiseThatHidesTooMuchIsNoPass) {
 TEST(ScreenTimesTest, WhatItCouldHaveSeenIsNoLessThanItsIntervalSays) {
   CaseRounds rounds;
   for (const double time : {1.7, 1.71, 1.72, 15.9, 16.0, 16.0, 16.1, 16.1, 16.2, 16.2}) {
-    rounds.baseline.push_back({time});
-    rounds.candidate.push_back({time * 1.005});
+    rounds.baseline.push_back({time * 1000});
+    rounds.candidate.push_back({time * 1005});
   }
   const TimeVerdict verdict = Screen(rounds);
   ASSERT_TRUE(verdict.interval.has_value());
@@ -145,6 +145,41 @@ TEST(ScreenTimesTest, WhatItCouldHaveSeenIsNoLessThanItsIntervalSays) {
   ASSERT_GT(half_width, 0.1) << "of two modes";
   EXPECT_GE(*verdict.smallest_effect_ratio, half_width);
   EXPECT_EQ(verdict.reason, Reason::kTooNoisy);
+}
+
+CaseRounds Constant(double baseline_ns, double candidate_ns) {
+  CaseRounds rounds;
+  rounds.baseline.assign(16, {baseline_ns});
+  rounds.candidate.assign(16, {candidate_ns});
+  return rounds;
+}
+
+TEST(ScreenTimesTest, AStepOfTheClockIsNoChangeAndHidesOne) {
+  for (const auto& rounds : {Constant(4, 4), Constant(4, 5), Constant(5, 4), Constant(99, 99), Constant(99, 100)}) {
+    const TimeVerdict verdict = Screen(rounds);
+    EXPECT_EQ(verdict.answer, Answer::kInconclusive) << rounds.baseline[0].time_ns;
+    EXPECT_EQ(verdict.reason, Reason::kClockTooCoarse);
+    EXPECT_GE(*verdict.smallest_effect_ratio, 1 / rounds.baseline[0].time_ns);
+    EXPECT_EQ(Confirm(rounds).reason, Reason::kClockTooCoarse);
+  }
+  EXPECT_EQ(Screen(Constant(4, 6)).answer, Answer::kSuspect) << "more than both roundings";
+  EXPECT_EQ(Confirm(Constant(4, 6)).answer, Answer::kRegressed);
+  EXPECT_EQ(Screen(Constant(101, 101)).answer, Answer::kPass);
+  CaseRounds lenient = Constant(4, 4);
+  lenient.budget_ratio = 0.2;
+  EXPECT_EQ(Screen(lenient).answer, Answer::kPass) << "nobody asked for less";
+  CaseRounds strict = Constant(501, 501);
+  strict.budget_ratio = 0;
+  EXPECT_EQ(Screen(strict).answer, Answer::kPass) << "no clock is exact";
+}
+
+TEST(ScreenTimesTest, ATimeOfZeroIsInconclusiveAndNoError) {
+  for (const auto& rounds : {Constant(0, 0), Constant(0, 50'000), Constant(50'000, 0)}) {
+    const TimeVerdict verdict = Screen(rounds);
+    EXPECT_EQ(verdict.answer, Answer::kInconclusive);
+    EXPECT_EQ(verdict.reason, Reason::kClockTooCoarse);
+    EXPECT_EQ(verdict.candidate_round_count, 16);
+  }
 }
 
 TEST(ScreenTimesTest, TooFewRoundsAreNoAnswer) {
@@ -172,13 +207,16 @@ TEST(ScreenTimesTest, AnotherEnvironmentIsNoAnswer) {
 
 TEST(ScreenTimesTest, RefusesTimesThatAreNone) {
   Rounds rounds(66);
-  for (const double bad : {0.0, -1.0, std::numeric_limits<double>::quiet_NaN()}) {
+  const double nan = std::numeric_limits<double>::quiet_NaN();
+  for (const double bad : {-1.0, nan}) {
     CaseRounds broken = rounds.Case(8, 1);
     broken.candidate[3].time_ns = bad;
     const auto verdict = ScreenTimes(broken, RoundSource::kInterleaved, 1);
     EXPECT_THAT(verdict.status().message(), HasSubstr("layer_norm"));
     EXPECT_THAT(verdict.status().message(), HasSubstr("sample 3 of candidate"));
-    broken = rounds.Case(8, 1);
+  }
+  for (const double bad : {0.0, -1.0, nan}) {
+    CaseRounds broken = rounds.Case(8, 1);
     broken.baseline[0].sm_clock_hz = bad;
     EXPECT_FALSE(ScreenTimes(broken, RoundSource::kInterleaved, 1).ok());
   }

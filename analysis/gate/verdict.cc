@@ -62,6 +62,8 @@ std::string_view ReasonName(Reason reason) {
       return "clock-not-recorded";
     case Reason::kTooNoisy:
       return "too-noisy";
+    case Reason::kClockTooCoarse:
+      return "clock-too-coarse";
     case Reason::kEnvironmentDiffers:
       return "environment-differs";
   }

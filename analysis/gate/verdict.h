@@ -39,6 +39,7 @@ enum class Reason : uint8_t {
   kClocks,            // the SM clocks of the two sides differ, and may be the cause
   kClockNotRecorded,  // some rounds have SM clocks, others have none
   kTooNoisy,          // no change was found, but even one of more than kMostUnseenRatio need not have been
+  kClockTooCoarse,    // what was seen may come from times being whole nanoseconds
   // Both.
   kEnvironmentDiffers,  // the comparability keys are not equal
 };

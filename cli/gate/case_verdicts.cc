@@ -147,6 +147,9 @@ store::Verdict TimeVerdictOf(const TimeVerdict& verdict, const analysis::gate::C
     stored.reason +=
         fmt::format("; a slow-down below {} need not be seen", FormatPercent(*verdict.smallest_effect_ratio));
   }
+  if (verdict.reason == analysis::gate::Reason::kClockTooCoarse) {
+    stored.reason += "; known to 1 ns only";
+  }
   if (verdict.effect_ratio) stored.effect_ratio = 1 + *verdict.effect_ratio;
   if (verdict.interval) {
     stored.interval_low_ratio = verdict.interval->low;

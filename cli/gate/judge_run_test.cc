@@ -361,6 +361,16 @@ TEST(JudgeRunTest, ACaseThatSomeRoundsLackSaysHowManyItHas) {
             "too-few-rounds: 100 us -> 100 us; 8 and 1 rounds, needs 8 a side");
 }
 
+TEST(JudgeRunTest, ACaseTooShortForTheClockLeavesTheOthersTheirVerdicts) {
+  BenchmarkResult none = Case("layer/none"), brief = Case("layer/brief");
+  for (store::Sample& sample : none.points[0].samples) sample.value = 0;
+  for (store::Sample& sample : brief.points[0].samples) sample.value = 4;
+  const JudgedRun judged = Judged(RunOf("a", {Case(), none, brief}), RunOf("b", {Case(), none, brief}));
+  EXPECT_EQ(Find(judged, "gpu_time_ns").outcome, VerdictOutcome::kPass);
+  EXPECT_EQ(Find(judged, "gpu_time_ns", "layer/none").outcome, VerdictOutcome::kInconclusive);
+  EXPECT_EQ(Find(judged, "gpu_time_ns", "layer/brief").reason, "clock-too-coarse: 4 ns -> 4 ns; known to 1 ns only");
+}
+
 TEST(JudgeRunTest, WhatInterleavedRoundsHaveSaidOfTheTwoRunsStands) {
   BenchmarkResult slower = Case();
   slower.points = {TimePoint(1.1)};

@@ -21,7 +21,7 @@ using analysis::gate::Reason;
 constexpr char kOutcomeMetric[] = "outcome";           // as cli/gate names it
 constexpr char kSameProgramReason[] = "same-program";  // the same
 constexpr Reason kUnjudgedTimes[] = {Reason::kTooFewRounds, Reason::kClocks, Reason::kClockNotRecorded,
-                                     Reason::kEnvironmentDiffers};
+                                     Reason::kEnvironmentDiffers, Reason::kClockTooCoarse};
 constexpr std::string_view kTimeMetricEnd = "_ns";  // of "gpu_time_ns"; kinds of events have none
 constexpr size_t kMostChangedRows = 8;              // of a reason and a kind
 constexpr size_t kShownUuidLength = 8;
