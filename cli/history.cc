@@ -7,6 +7,7 @@
 
 #include "base/clock.h"
 #include "base/status_macros.h"
+#include "cli/exit_code.h"
 #include "cli/home.h"
 
 namespace stallhound::cli {
@@ -19,7 +20,12 @@ constexpr char kHowToMeasure[] = "`stallhound bench` measures a run and keeps it
 absl::StatusOr<std::unique_ptr<store::History>> OpenHomeHistory(store::Access access, Console& console) {
   const std::string path = HistoryPath(HomeFolder());
   std::error_code error;
-  if (!std::filesystem::exists(path, error) && !error) {
+  const bool exists = std::filesystem::exists(path, error);
+  if (error) {
+    return EnvironmentError(fmt::format("opening the history '{}': {} (hint: STALLHOUND_HOME names another folder)",
+                                        path, error.message()));
+  }
+  if (!exists) {
     return absl::NotFoundError(fmt::format(
         "opening the history '{}': there is none; {}, STALLHOUND_HOME names another folder", path, kHowToMeasure));
   }

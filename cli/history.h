@@ -13,7 +13,7 @@
 namespace stallhound::cli {
 
 // That of HomeFolder(); its warnings go to the console. Errors: NotFound if no run was ever kept, whatever the access,
-// with what to do; else those of store::OpenHistory.
+// with what to do; the environment's if nobody can tell; else those of store::OpenHistory.
 absl::StatusOr<std::unique_ptr<store::History>> OpenHomeHistory(store::Access access, Console& console);
 
 // The run whose uuid begins so; for "" the one that was added last, with a warning if another started later. Errors:

@@ -213,6 +213,16 @@ TEST_F(RunsTest, AnExtraWaitFailsTheGateAndIsNamed) {
   EXPECT_EQ(Run({"gate", kFirst, "--baseline", "bbbb"}).exit_code, 0) << "an improvement";
 }
 
+TEST_F(RunsTest, AHomeThatCannotBeEnteredIsTheEnvironments) {
+  std::filesystem::create_directory_symlink("home", home_);
+  for (const std::vector<std::string>& arguments :
+       {std::vector<std::string>{"runs"}, {"gate"}, {"baseline", "set", "aaaa"}}) {
+    const SubprocessResult result = Run(arguments);
+    EXPECT_EQ(result.exit_code, 4) << arguments[0];
+    EXPECT_THAT(result.err, HasSubstr("home/history.db': Too many levels of symbolic links (hint: STALLHOUND_HOME"));
+  }
+}
+
 TEST_F(RunsTest, WhatIsNotCertainFailsOnlyAStrictGate) {
   Append(Record(kFirst, 1));
   store::RunRecord slower = Record(kSecond, 2);

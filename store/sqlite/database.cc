@@ -163,8 +163,10 @@ absl::StatusOr<Database> Database::Open(const Request& request) {
   std::vector<std::string> warnings;
   SH_RETURN_IF_ERROR(CheckFileSystem(request, warnings));
   if (!appends && access(request.path.c_str(), F_OK) != 0) {
+    const int error = errno;
+    if (error != ENOENT) return absl::ErrnoToStatus(error, fmt::format("reading history '{}'", request.path));
     return absl::NotFoundError(
-        fmt::format("reading history '{}': {}; the first run that is kept makes it", request.path, strerror(errno)));
+        fmt::format("reading history '{}': {}; the first run that is kept makes it", request.path, strerror(error)));
   }
   if (appends) SH_RETURN_IF_ERROR(MakeFolders(FolderOf(request.path)));
   sqlite3* raw = nullptr;

@@ -22,6 +22,7 @@ namespace {
 
 using ::testing::AllOf;
 using ::testing::HasSubstr;
+using ::testing::Not;
 
 constexpr char kFirstSql[] = "CREATE TABLE schema_migration (version BIGINT, name TEXT, sha256 TEXT)";
 constexpr Migration kFirst{1, "0001_first.sql", "aaaa", kFirstSql};
@@ -135,6 +136,15 @@ TEST_F(DatabaseTest, TakesAnEmptyFileForANewOneAndMakesFolders) {
   EXPECT_EQ(Open({kFirst}, Access::kRead).code(), absl::StatusCode::kNotFound);
   EXPECT_FALSE(std::filesystem::exists(folder_.File("new")));
   EXPECT_TRUE(Open({kFirst}).ok());
+}
+
+TEST_F(DatabaseTest, AFolderThatCannotBeEnteredIsNoMissingHistory) {
+  std::filesystem::create_directory_symlink("loop", folder_.File("loop"));
+  path_ = folder_.File("loop/history.db");
+  const absl::Status status = Open({kFirst}, Access::kRead);
+  EXPECT_FALSE(absl::IsNotFound(status)) << status;
+  EXPECT_THAT(std::string(status.message()), HasSubstr("loop/history.db': Too many levels of symbolic links"));
+  EXPECT_THAT(std::string(status.message()), Not(HasSubstr("makes it")));
 }
 
 TEST_F(DatabaseTest, RefusesNetworkFileSystemsForWriting) {
