@@ -159,9 +159,9 @@ int RunCommandLine(const std::vector<std::string>& arguments, Console& console) 
     if (exit_code == kExitInternal) console.Err("stallhound: this is a bug of stallhound; please report it\n");
   }
   const absl::Status flushed = console.Flush();
-  if (!flushed.ok() && exit_code == kExitFine) {
+  if (!flushed.ok()) {
     console.Error(std::string(flushed.message()));
-    exit_code = kExitEnvironment;
+    if (exit_code == kExitFine) exit_code = kExitEnvironment;
   }
   return exit_code;
 }

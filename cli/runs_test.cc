@@ -213,6 +213,19 @@ TEST_F(RunsTest, AnExtraWaitFailsTheGateAndIsNamed) {
   EXPECT_EQ(Run({"gate", kFirst, "--baseline", "bbbb"}).exit_code, 0) << "an improvement";
 }
 
+TEST_F(RunsTest, AReportThatIsLostIsToldThoughTheGateFails) {
+  Append(Record(kFirst, 1));
+  store::RunRecord worse = Record(kSecond, 2);
+  AddWait(worse);
+  Append(worse);
+  SetBaseline(kFirst);
+  stallhound::testing::SubprocessOptions options = StallhoundOptions(home_, {"gate"});
+  options.argv = {"sh", "-c", "exec '" + options.argv[0] + "' gate > /dev/full"};
+  const SubprocessResult result = RunSubprocess(options);
+  EXPECT_EQ(result.exit_code, 1);
+  EXPECT_EQ(result.err, "stallhound: error: writing the output: No space left on device\n");
+}
+
 TEST_F(RunsTest, AHomeThatCannotBeEnteredIsTheEnvironments) {
   std::filesystem::create_directory_symlink("home", home_);
   for (const std::vector<std::string>& arguments :
