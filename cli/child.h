@@ -27,9 +27,9 @@ struct ChildEnd {
 
 // Runs `argv` (argv[0] is looked up in PATH) with our environment and `variables` set, and waits for its end. Passes on
 // SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1 and SIGUSR2, but for those that a terminal sends to the child itself, and
-// those that we were started to ignore, as by nohup.
-// Errors if it can't be started: NotFound, PermissionDenied, FailedPrecondition (a folder, or what this machine cannot
-// run).
+// those that we were started to ignore, as by nohup. What is sent to our whole group reaches the child twice: the
+// kernel says the same of a signal to us alone. Errors if it can't be started: NotFound, PermissionDenied,
+// FailedPrecondition (a folder, or what this machine cannot run).
 absl::StatusOr<ChildEnd> RunChild(const std::vector<std::string>& argv, const Variables& variables);
 
 struct WatchedChild {
