@@ -80,7 +80,7 @@ TEST(TerminalTest, AlignsColumnsBehindWideAndMarkedText) {
 TEST(TerminalTest, KeepsTableOnOneLineWhereItFitsAndTextsBelowWhereNot) {
   analysis::HuntReport report = OrdinaryHunt();
   report.budget.reset();  // names the lines too
-  const std::string wide = LineWith(HuntTerminal(report, {false, 240}), "train_step");
+  const std::string wide = LineWith(HuntTerminal(report, {false, 400}), "train_step");
   EXPECT_NE(wide.find("3.41 ms"), std::string::npos) << wide;
   const std::string narrow = HuntTerminal(report, {false, 72});
   EXPECT_TRUE(absl::StartsWith(LineWith(narrow, "train_step"), "  where: ")) << narrow;
