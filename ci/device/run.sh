@@ -35,7 +35,7 @@ if ((${#steps[@]} == 0)); then
   [[ -z "${CORPUS:-}" ]] || steps+=(score_syncs score_twins)
 fi
 
-declare -A limits=([overhead]=180 [score_syncs]=420 [score_twins]=420 [detection]=420 [examples]=240 [record_examples]=300 [kernels]=300 [bench]=560 [python_package]=300 [operators]=300
+declare -A limits=([overhead]=180 [score_syncs]=420 [score_twins]=900 [detection]=420 [examples]=240 [record_examples]=300 [kernels]=300 [bench]=560 [python_package]=300 [operators]=300
   [suite]=590 [planted]=590)
 failed=0
 for step in "${steps[@]}"; do
