@@ -82,6 +82,12 @@ class RunsTest : public ::testing::Test {
     ASSERT_TRUE(appended.ok()) << appended.status();
   }
 
+  void AppendWithWait(const std::string& uuid, int64_t number) {
+    store::RunRecord run = Record(uuid, number);
+    AddWait(run);
+    Append(run);
+  }
+
   void SetBaseline(const std::string& uuid) {
     const auto history = store::OpenHistory(home_ + "/history.db", {});
     ASSERT_TRUE(history.ok()) << history.status();
@@ -190,9 +196,7 @@ TEST_F(RunsTest, OnlyTimesThatWereJudgedCountForWhatIsSeen) {
 
 TEST_F(RunsTest, AnExtraWaitFailsTheGateAndIsNamed) {
   Append(Record(kFirst, 1));
-  store::RunRecord worse = Record(kSecond, 2);
-  AddWait(worse);
-  Append(worse);
+  AppendWithWait(kSecond, 2);
   SetBaseline(kFirst);
   const SubprocessResult text = Run({"gate"});
   EXPECT_EQ(text.exit_code, 1) << text.err;
@@ -215,9 +219,7 @@ TEST_F(RunsTest, AnExtraWaitFailsTheGateAndIsNamed) {
 
 TEST_F(RunsTest, AReportThatIsLostIsToldThoughTheGateFails) {
   Append(Record(kFirst, 1));
-  store::RunRecord worse = Record(kSecond, 2);
-  AddWait(worse);
-  Append(worse);
+  AppendWithWait(kSecond, 2);
   SetBaseline(kFirst);
   stallhound::testing::SubprocessOptions options = StallhoundOptions(home_, {"gate"});
   options.argv = {"sh", "-c", "exec '" + options.argv[0] + "' gate > /dev/full"};
@@ -253,9 +255,7 @@ TEST_F(RunsTest, TheNewestRunIsTheOneAddedLastWhateverTheClockSaid) {
   Append(Record(kSecond, 10));
   SetBaseline(kFirst);
   EXPECT_THAT(Run({"gate"}).err, Not(HasSubstr("by the clock")));
-  store::RunRecord worse = Record(kThird, 1);
-  AddWait(worse);
-  Append(worse);
+  AppendWithWait(kThird, 1);
   const SubprocessResult gate = Run({"gate"});
   EXPECT_EQ(gate.exit_code, 1) << gate.out;
   EXPECT_THAT(gate.err, HasSubstr(std::string("taking the run ") + kThird));
@@ -357,9 +357,7 @@ TEST_F(RunsTest, ABaselineThatLittleCanBeJudgedAgainstIsSetWithAWarning) {
 TEST_F(RunsTest, AReportHoldsTheRunWhole) {
   EXPECT_EQ(Run({"report"}).exit_code, 3);
   Append(Record(kFirst, 1));
-  store::RunRecord worse = Record(kSecond, 2);
-  AddWait(worse);
-  Append(worse);
+  AppendWithWait(kSecond, 2);
   const SubprocessResult text = Run({"report"});
   EXPECT_EQ(text.exit_code, 0) << text.err;
   EXPECT_THAT(text.out, StartsWith("Run bbbb0000\n"));
@@ -442,9 +440,7 @@ TEST_F(RunsTest, ATimeBeyondAllRangesIsNotShownAsAnother) {
 
 TEST_F(RunsTest, QuerySeesTheHistoryWithoutACapture) {
   Append(Record(kFirst, 1));
-  store::RunRecord worse = Record(kSecond, 2);
-  AddWait(worse);
-  Append(worse);
+  AppendWithWait(kSecond, 2);
   const SubprocessResult result = Run({"query", "--format", "csv",
                                        "SELECT benchmark, kernel_count, wait_count, host_to_device_bytes FROM "
                                        "v_benchmark_count WHERE is_last_run ORDER BY benchmark"});
