@@ -81,9 +81,10 @@ std::optional<Recording> StatRecording(const std::string& path) {
   return recording;
 }
 
-std::optional<Recording> CaptureAt(const fs::path& path) {
+std::optional<Recording> CaptureAt(const fs::path& path, std::string_view uuid_prefix) {
   const std::string stem = path.stem();
-  if (path.extension() != capture::kCaptureFileSuffix || !IsDatedName(stem) || !IsRegularFile(path)) {
+  if (path.extension() != capture::kCaptureFileSuffix || !IsDatedName(stem) ||
+      !stem.substr(kDateLength + 1).starts_with(uuid_prefix) || !IsRegularFile(path)) {
     return std::nullopt;
   }
   std::optional<Recording> recording = StatRecording(path);
@@ -193,16 +194,18 @@ absl::StatusOr<std::string> MachineName(const std::string& home) {
   return name;
 }
 
-absl::StatusOr<std::vector<Recording>> ListRecordings(const std::string& home) {
+absl::StatusOr<std::vector<Recording>> ListRecordings(const std::string& home, std::string_view uuid_prefix) {
   std::error_code error;
   const fs::directory_iterator first(home, error);
   if (error && error != std::errc::no_such_file_or_directory) return HomeError("reading", home, error.message());
   std::vector<Recording> recordings;
   for (const fs::path& path : Entries(home)) {
-    if (std::optional<Recording> capture = CaptureAt(path)) recordings.push_back(*std::move(capture));
+    if (std::optional<Recording> capture = CaptureAt(path, uuid_prefix)) recordings.push_back(*std::move(capture));
   }
-  for (const fs::path& folder : Entries(home + "/spool")) {
-    if (std::optional<Recording> spools = SpoolsAt(folder)) recordings.push_back(*std::move(spools));
+  if (uuid_prefix.empty()) {
+    for (const fs::path& folder : Entries(home + "/spool")) {
+      if (std::optional<Recording> spools = SpoolsAt(folder)) recordings.push_back(*std::move(spools));
+    }
   }
   std::stable_sort(recordings.begin(), recordings.end(), [](const Recording& a, const Recording& b) {
     return std::pair(a.date_ns, a.modified_ns) > std::pair(b.date_ns, b.modified_ns);
@@ -225,6 +228,11 @@ std::vector<Recording> ListRemnants(const std::string& home) {
   return remnants;
 }
 
+bool HasLiveSpool(const std::string& folder) {
+  const std::vector<std::string> files = SpoolFiles(folder);
+  return std::any_of(files.begin(), files.end(), IsLiveSpool);
+}
+
 std::vector<std::string> SpoolFiles(const std::string& folder) {
   std::vector<std::string> files;
   for (const fs::path& path : Entries(folder)) {
@@ -239,15 +247,11 @@ absl::StatusOr<std::string> FindCapture(const std::string& home, const std::stri
   if (error == std::errc::permission_denied) {
     return absl::PermissionDeniedError(fmt::format("finding the capture '{}': {}", text, error.message()));
   }
-  std::vector<const Recording*> matches;  // newest first
+  SH_ASSIGN_OR_RETURN(std::vector<Recording> matches, ListRecordings(home, text));
+  if (text.size() < kMinimumUuidPrefix) matches.clear();
   std::set<std::string_view> uuids;
-  SH_ASSIGN_OR_RETURN(const std::vector<Recording> recordings, ListRecordings(home));
-  for (const Recording& recording : recordings) {
-    if (text.size() < kMinimumUuidPrefix || !recording.uuid.starts_with(text)) continue;
-    matches.push_back(&recording);
-    uuids.insert(recording.uuid);
-  }
-  if (uuids.size() == 1) return matches.front()->path;
+  for (const Recording& match : matches) uuids.insert(match.uuid);
+  if (uuids.size() == 1) return matches.front().path;
   if (matches.empty()) {
     return absl::NotFoundError(fmt::format(
         "finding the capture '{}': neither a file nor the beginning of a uuid in {} (`stallhound captures` lists them)",

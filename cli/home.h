@@ -49,11 +49,15 @@ struct Recording {
 };
 
 // What bears our names and is no link, newest recording first, of one date the newest file; ties by path. A home that
-// does not exist is empty. Errors: the environment's, if it cannot be read.
-absl::StatusOr<std::vector<Recording>> ListRecordings(const std::string& home);
+// does not exist is empty. With a `uuid_prefix` only captures whose uuid begins so. Opens each capture that it lists.
+// Errors: the environment's, if the home cannot be read.
+absl::StatusOr<std::vector<Recording>> ListRecordings(const std::string& home, std::string_view uuid_prefix = {});
 
 // Captures half written by processes that are gone.
 std::vector<Recording> ListRemnants(const std::string& home);
+
+// Whether a process still writes one of SpoolFiles.
+bool HasLiveSpool(const std::string& folder);
 
 // Spool files (*.spool) below `folder`, sorted.
 std::vector<std::string> SpoolFiles(const std::string& folder);

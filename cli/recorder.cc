@@ -25,12 +25,8 @@ absl::StatusOr<Recorder> PrepareRecorder(const std::string& home, const Recordin
   return recorder;
 }
 
-void RemoveSpools(const std::string& home, const std::string& folder) {
-  const absl::StatusOr<std::vector<Recording>> recordings = ListRecordings(home);
-  if (!recordings.ok()) return;
-  for (const Recording& recording : *recordings) {
-    if (recording.path == folder && recording.is_live) return;
-  }
+void RemoveSpools(const std::string& folder) {
+  if (HasLiveSpool(folder)) return;
   std::error_code ignored;
   std::filesystem::remove_all(folder, ignored);
 }

@@ -22,6 +22,6 @@ struct Recorder {
 absl::StatusOr<Recorder> PrepareRecorder(const std::string& home, const RecordingOptions& options, Console& console);
 
 // Removes a spool folder, unless a process still writes into it.
-void RemoveSpools(const std::string& home, const std::string& folder);
+void RemoveSpools(const std::string& folder);
 
 }  // namespace stallhound::cli

@@ -57,7 +57,7 @@ absl::StatusOr<std::optional<std::string>> LostSince(capture::CaptureReader& kep
 }
 
 absl::StatusOr<std::optional<std::string>> CaptureOfUuid(const std::string& home, const std::string& uuid) {
-  SH_ASSIGN_OR_RETURN(const std::vector<Recording> recordings, ListRecordings(home));
+  SH_ASSIGN_OR_RETURN(const std::vector<Recording> recordings, ListRecordings(home, uuid));
   for (const Recording& recording : recordings) {
     if (!recording.is_spool && recording.uuid == uuid) return recording.path;
   }

@@ -200,7 +200,7 @@ absl::Status RunQuery(const QueryRequest& request, QueryVisitor& visitor) {
   ReadTables read_tables;
   SH_ASSIGN_OR_RETURN(const SqliteConnection connection, OpenAll(request, read_tables));
   SH_ASSIGN_OR_RETURN(const SqliteStatement statement, PrepareOnly(connection.get(), request.sql));
-  SH_RETURN_IF_ERROR(TellUnrecorded(connection.get(), request, ReadTables(read_tables)));
+  SH_RETURN_IF_ERROR(TellUnrecorded(connection.get(), request, read_tables));
   const int column_count = sqlite3_column_count(statement.get());
   std::vector<std::string> names;
   for (int i = 0; i < column_count; ++i) names.emplace_back(sqlite3_column_name(statement.get(), i));

@@ -64,12 +64,12 @@ absl::StatusOr<RecordedPass> RunRecordingPass(const RecordingRequest& request, C
   if (output.ok()) WarnOfFailures(*output, request, console);
   if (!output.ok() || SpoolFiles(recorder.spool_folder).empty()) {
     const absl::Status why = output.ok() ? NothingRecorded(request, recorder) : output.status();
-    RemoveSpools(request.home, recorder.spool_folder);
+    RemoveSpools(recorder.spool_folder);
     return why;
   }
   absl::StatusOr<RecordedPass> recorded = ReadAndKeep(request, recorder, console);
   if (recorded.ok() || InterruptSignal() != 0) {
-    RemoveSpools(request.home, recorder.spool_folder);
+    RemoveSpools(recorder.spool_folder);
     return recorded;
   }
   return absl::Status(recorded.status().code(),

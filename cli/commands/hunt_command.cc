@@ -146,7 +146,7 @@ int FinishRun(const HuntCommandOptions& options, const std::vector<std::string>&
          ExplainNoSpool({argv, end, recorder.path, recorder.spool_folder, options.recording})) {
       console.Warn("nothing was recorded: " + reason);
     }
-    RemoveSpools(HomeFolder(), recorder.spool_folder);
+    RemoveSpools(recorder.spool_folder);
     return kExitEnvironment;
   }
   if (const absl::Status flushed = console.Flush(); !flushed.ok()) console.Warn(std::string(flushed.message()));
@@ -158,7 +158,7 @@ int FinishRun(const HuntCommandOptions& options, const std::vector<std::string>&
   }
   const bool is_kept = *processed.exit_code == kExitFine || *processed.exit_code == kExitRegression ||
                        *processed.exit_code == kExitInconclusive;
-  if (is_kept && !report.is_partial) RemoveSpools(HomeFolder(), recorder.spool_folder);
+  if (is_kept && !report.is_partial) RemoveSpools(recorder.spool_folder);
   return *processed.exit_code;
 }
 
@@ -192,7 +192,7 @@ absl::StatusOr<int> HuntProgram(const HuntCommandOptions& options, CommandContex
   const std::optional<FileIdentity> earlier = ReportAt(output);
   const absl::StatusOr<ChildEnd> end = RunChild(context.program, recorder.ok() ? recorder->variables : Variables());
   if (!end.ok()) {
-    if (recorder.ok()) RemoveSpools(HomeFolder(), recorder->spool_folder);
+    if (recorder.ok()) RemoveSpools(recorder->spool_folder);
     console.Error(std::string(end.status().message()));
     RemoveStaleReport(output, earlier, console);
     return absl::IsNotFound(end.status()) ? kExitNotFound : kExitNotExecutable;
