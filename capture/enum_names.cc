@@ -23,7 +23,7 @@ constexpr std::string_view kOverheadKinds[] = {
     "unknown",        "driver-compiler",       "buffer-flush",        "instrumentation",         "resource",
     "module-loading", "lazy-function-loading", "command-buffer-full", "activity-buffer-request", "uvm-init"};
 
-constexpr size_t kApiClassCount = static_cast<size_t>(ApiClass::kEventDestroy) + 1;
+constexpr size_t kApiClassCount = static_cast<size_t>(kLastApiClass) + 1;
 constexpr size_t kLossCounterCount = static_cast<size_t>(LossCounter::kCount);
 
 }  // namespace

@@ -12,6 +12,7 @@
 #include "analysis/hunt/enclosing.h"
 #include "analysis/hunt/forward.h"
 #include "analysis/hunt/gpu_work.h"
+#include "analysis/hunt/host_functions.h"
 #include "analysis/hunt/measured.h"
 #include "analysis/hunt/own_time.h"
 #include "analysis/hunt/rank_delays.h"
@@ -281,6 +282,14 @@ void AddLosses(std::vector<LossSummary> losses, const capture::CaptureInfo& info
   if (IsEmptied(info, report.counts_complete)) ForgetZeros(report);
 }
 
+// What else waited.
+void AddWaitingNotes(const HostFunctions& host_functions, HuntReport& report) {
+  if (report.device_idle && report.device_idle->total_ns > 0) {
+    report.notes.push_back(DeviceIdleNote(*report.device_idle));
+  }
+  if (host_functions.count() > 0) report.notes.push_back(host_functions.Note());
+}
+
 }  // namespace
 
 absl::StatusOr<HuntReport> Hunt(capture::CaptureReader& reader, const HuntOptions& options) {
@@ -305,7 +314,9 @@ absl::StatusOr<HuntReport> Hunt(capture::CaptureReader& reader, const HuntOption
   OwnTime own(reader, spans);
   SH_RETURN_IF_ERROR(reader.Read(OwnTime::WantedCosts(), own));
   TeeVisitor points_and_model(finder, model, ModelBuilder::WantedCalls());
-  TeeVisitor calls(points_and_model, own, OwnTime::WantedCalls());
+  TeeVisitor points_model_and_own(points_and_model, own, OwnTime::WantedCalls());
+  HostFunctions host_functions(spans);
+  TeeVisitor calls(points_model_and_own, host_functions, capture::Tables({capture::Table::kHostCall}));
   if (has_kernels && Has(reader, capture::Table::kOverhead)) {
     SH_RETURN_IF_ERROR(ReadQueueFull(reader, finder));
     report.back_pressure.emplace();
@@ -338,9 +349,7 @@ absl::StatusOr<HuntReport> Hunt(capture::CaptureReader& reader, const HuntOption
 
   AddRecorder(own, side, site_of_point, report);
   AddLosses(directory.Losses(occurrences), reader.info(), report);
-  if (report.device_idle && report.device_idle->total_ns > 0) {
-    report.notes.push_back(DeviceIdleNote(*report.device_idle));
-  }
+  AddWaitingNotes(host_functions, report);
   return report;
 }
 

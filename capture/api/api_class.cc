@@ -43,6 +43,7 @@ constexpr Entry kEntries[] = {
     {"LaunchCooperativeKernelMultiDevice", ApiClass::kKernelLaunch},
     {"LaunchGrid", ApiClass::kKernelLaunch},
     {"LaunchGridAsync", ApiClass::kKernelLaunch},
+    {"LaunchHostFunc", ApiClass::kHostFunction},
     {"LaunchKernel", ApiClass::kKernelLaunch},
     {"LaunchKernelEx", ApiClass::kKernelLaunch},
     {"LaunchKernelExC", ApiClass::kKernelLaunch},
@@ -142,6 +143,7 @@ constexpr Entry kEntries[] = {
     {"ModuleLoadDataEx", ApiClass::kModuleLoad},
     {"ModuleLoadFatBinary", ApiClass::kModuleLoad},
     {"ModuleUnload", ApiClass::kModuleUnload},
+    {"StreamAddCallback", ApiClass::kHostFunction},
     {"StreamQuery", ApiClass::kQuery},
     {"StreamSynchronize", ApiClass::kStreamSync},
     {"StreamWaitEvent", ApiClass::kStreamWaitEvent},
@@ -177,8 +179,9 @@ constexpr const char* kClassNames[] = {
     "module-unload",
     "graph-instantiate",
     "event-destroy",
+    "host-function",
 };
-static_assert(std::size(kClassNames) == static_cast<size_t>(ApiClass::kEventDestroy) + 1);
+static_assert(std::size(kClassNames) == static_cast<size_t>(kLastApiClass) + 1);
 
 bool IsDigits(std::string_view text) {
   return !text.empty() && std::all_of(text.begin(), text.end(), [](char c) { return c >= '0' && c <= '9'; });

@@ -35,7 +35,9 @@ enum class ApiClass : uint8_t {
   kModuleUnload,
   kGraphInstantiate,
   kEventDestroy,
+  kHostFunction,  // runs a function of the host behind the work of a stream
 };
+inline constexpr ApiClass kLastApiClass = ApiClass::kHostFunction;
 
 // The name without version, per-thread-stream and variant suffixes:
 // "cudaMemcpyAsync_ptsz_v7000" -> "cudaMemcpyAsync", "cuMemcpyDtoH_v2" -> "cuMemcpyDtoH". A view into `name`.

@@ -36,7 +36,7 @@ bool HasActivity(ApiClass api_class) {
 // Calls whose parameters or results matter but that do not stall of themselves.
 bool HasCallbackOnly(ApiClass api_class) {
   return api_class == ApiClass::kQuery || api_class == ApiClass::kStreamOrderedAllocate ||
-         api_class == ApiClass::kStreamOrderedFree || IsEventCall(api_class);
+         api_class == ApiClass::kStreamOrderedFree || api_class == ApiClass::kHostFunction || IsEventCall(api_class);
 }
 
 }  // namespace

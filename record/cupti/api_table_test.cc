@@ -54,16 +54,16 @@ bool IsHarmless(std::string_view name) {
   constexpr std::string_view kHarmless[] = {
       "Graph",      "MemPrefetch",    "MemDiscard",         "MemGet",         "MemSet",        "MemRetain",
       "MemAddress", "MemMapArray",    "MemBatchDecompress", "ExternalMemory", "FuncGetModule", "ModuleGet",
-      "LibraryGet", "LaunchHostFunc", "NNSetAllocator",     "BinaryFree"};
+      "LibraryGet", "NNSetAllocator", "BinaryFree"};
   return std::any_of(std::begin(kHarmless), std::end(kHarmless),
                      [&](std::string_view prefix) { return name.substr(0, prefix.size()) == prefix; });
 }
 
 bool Matters(std::string_view name) {
-  return ContainsAny(name, {"Launch",       "Memcpy",       "Memset",         "Synchronize", "Malloc",    "Alloc",
-                            "Free",         "HostRegister", "HostUnregister", "MemCreate",   "MemMap",    "MemUnmap",
-                            "MemRelease",   "EventQuery",   "StreamQuery",    "EventRecord", "WaitEvent", "ModuleLoad",
-                            "ModuleUnload", "LibraryLoad",  "LibraryUnload"});
+  return ContainsAny(name, {"Launch",      "Memcpy",       "Memset",         "Synchronize",  "Malloc",    "Alloc",
+                            "Free",        "HostRegister", "HostUnregister", "MemCreate",    "MemMap",    "MemUnmap",
+                            "MemRelease",  "EventQuery",   "StreamQuery",    "EventRecord",  "WaitEvent", "ModuleLoad",
+                            "AddCallback", "ModuleUnload", "LibraryLoad",    "LibraryUnload"});
 }
 
 TEST(ApiTableTest, NoCallThatMattersIsUnclassified) {
@@ -131,6 +131,10 @@ TEST(CallParametersTest, OffsetsAreThoseOfTheHeaders) {
   EXPECT_PARAMETER("cudaEventQuery", event, cudaEventQuery_v3020_params, event);
   EXPECT_PARAMETER("cuStreamSynchronize", stream, cuStreamSynchronize_params, hStream);
   EXPECT_PARAMETER("cuEventSynchronize", event, cuEventSynchronize_params, hEvent);
+  EXPECT_PARAMETER("cudaLaunchHostFunc", stream, cudaLaunchHostFunc_v10000_params, stream);
+  EXPECT_PARAMETER("cudaStreamAddCallback", stream, cudaStreamAddCallback_v5000_params, stream);
+  EXPECT_PARAMETER("cuLaunchHostFunc", stream, cuLaunchHostFunc_params, hStream);
+  EXPECT_PARAMETER("cuStreamAddCallback", stream, cuStreamAddCallback_params, hStream);
   EXPECT_PARAMETER("cudaMalloc", bytes, cudaMalloc_v3020_params, size);
   EXPECT_PARAMETER("cudaMallocManaged", bytes, cudaMallocManaged_v6000_params, size);
   EXPECT_PARAMETER("cudaMallocHost", bytes, cudaMallocHost_v3020_params, size);

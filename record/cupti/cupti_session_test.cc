@@ -365,6 +365,27 @@ TEST_F(SessionTest, LaunchesInsideACaptureAreNotCounted) {
   EXPECT_EQ(records.header().launches_seen.load(), 1u);
 }
 
+TEST_F(SessionTest, HostFunctionsAreRecordedUnlessAGraphTakesThem) {
+  for (const Mode mode : {Mode::kDefault, Mode::kLight}) {
+    Start(130001, mode);
+    const auto launch = CUPTI_DRIVER_TRACE_CBID_cuLaunchHostFunc;
+    cuLaunchHostFunc_params params{reinterpret_cast<CUstream>(0x20), nullptr, nullptr};
+    fake_->Call(kDriverDomain, launch, &params, 0, 1);
+    fake_->Call(kRuntimeDomain, CUPTI_RUNTIME_TRACE_CBID_cudaStreamBeginCapture_v10000, nullptr, 0, 2);
+    fake_->capturing = params.hStream;
+    fake_->Call(kDriverDomain, launch, &params, 0, 3);
+    cuLaunchHostFunc_params other{reinterpret_cast<CUstream>(0x30), nullptr, nullptr};
+    fake_->Call(kDriverDomain, launch, &other, 0, 4);
+    const SpoolRecords records = Finish();
+    const auto calls = records.Of<HostCallRecord>(RecordType::kHostCall);
+    ASSERT_EQ(calls.size(), 2u);
+    EXPECT_EQ(calls[0]->correlation_id, 1u);
+    EXPECT_NE(calls[0]->stream_id, kNone32);
+    EXPECT_EQ(calls[0]->stack_id, 0u) << "it does not stall";
+    EXPECT_EQ(calls[1]->correlation_id, 4u);
+  }
+}
+
 TEST_F(SessionTest, QuerySpinIsThinnedOut) {
   Start(130001);
   cudaEventQuery_v3020_params params{reinterpret_cast<cudaEvent_t>(0x9)};

@@ -43,6 +43,7 @@ const std::map<uint32_t, const char*> kDriverNames = {
     SH_DRIVER(cuLaunchKernel),       SH_DRIVER(cuStreamSynchronize),   SH_DRIVER(cuCtxSynchronize),
     SH_DRIVER(cuMemcpyDtoH_v2),      SH_DRIVER(cuModuleLoadData),      SH_DRIVER(cuMemAlloc_v2),
     SH_DRIVER(cuMemcpyHtoDAsync_v2), SH_DRIVER(cuMemcpyBatchAsync_v2), SH_DRIVER(cuMemcpy3DBatchAsync_v2),
+    SH_DRIVER(cuLaunchHostFunc),
 };
 
 }  // namespace

@@ -166,6 +166,7 @@ void HostCalls::Exit(const ApiEntry& entry, uint32_t key, const CUpti_CallbackDa
   if (IsEventCall(entry.api_class) && capture_times_.Contains(record.start_ns)) return;  // it orders nothing yet
   const uint64_t handle = details.event != kNone64 ? details.event : reinterpret_cast<uintptr_t>(details.stream);
   if (!IsWorthWriting(*calls, entry, record, handle)) return;
+  if (entry.api_class == ApiClass::kHostFunction && IsCaptured(entry, record, details.stream)) return;
   record.context_id = data.contextUid == 0 ? kNone32 : data.contextUid;
   record.stream_id = details.has_stream ? StreamId(entry, data, details.stream) : kNone32;
   record.event_handle = details.event;
