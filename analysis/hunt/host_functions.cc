@@ -15,8 +15,8 @@ absl::Status HostFunctions::On(const capture::HostCallBatch& batch) {
 
 std::string HostFunctions::Note() const {
   return fmt::format(
-      "{} host function{} ran behind GPU work (cudaLaunchHostFunc): threads that wait for one, as JAX's do in "
-      "block_until_ready(), float() and np.asarray(), call nothing of CUDA, so such waits are not among the sites",
+      "{} host function{} ran behind GPU work (cudaLaunchHostFunc): a thread that waits for one, as JAX does for its "
+      "results (stallhound explain jax-read-back), calls nothing of CUDA, so such waits are not among the sites",
       count_, count_ == 1 ? "" : "s");
 }
 
