@@ -42,12 +42,16 @@ class BudgetParser {
     }
     SH_RETURN_IF_ERROR(file_.CheckKeys(table, known));
     SH_ASSIGN_OR_RETURN(const std::optional<std::string> name, file_.Text(table, "name"));
+    const size_t limits_before = budget_.limits.size();
     for (int i = 0; i < analysis::kBudgetQuantityCount; ++i) {
       const auto quantity = static_cast<BudgetQuantity>(i);
       const toml::node* node = table.get(BudgetQuantityName(quantity));
       if (node == nullptr) continue;
       SH_ASSIGN_OR_RETURN(const double limit, Limit(quantity, *node));
       budget_.limits.push_back({quantity, limit, name});
+    }
+    if (budget_.limits.size() == limits_before) {
+      return file_.Error(table, "range", "it holds no limit; give it a line such as max-waits = 0");
     }
     return absl::OkStatus();
   }
