@@ -16,6 +16,14 @@ namespace {
 using analysis::AllowanceBy;
 using analysis::BudgetQuantity;
 
+// file:line as reports print it; any other spelling of the line would fit no site.
+bool IsSite(std::string_view text) {
+  const size_t colon = text.rfind(':');
+  if (colon == std::string_view::npos || colon == 0) return false;
+  const std::optional<int64_t> line = ParseInteger(text.substr(colon + 1));
+  return line && *line > 0 && fmt::to_string(*line) == text.substr(colon + 1);
+}
+
 class BudgetParser {
  public:
   explicit BudgetParser(const std::string& path) : file_(fmt::format("the budget '{}'", path)) {}
@@ -100,11 +108,9 @@ class BudgetParser {
     }
     if (allowance.what.empty())
       return file_.Error(table, "allow", "site = \"file:line\", function or operator is missing");
-    if (allowance.by == AllowanceBy::kSite) {
-      const size_t colon = allowance.what.rfind(':');
-      if (colon == std::string::npos || !ParseInteger(allowance.what.substr(colon + 1))) {
-        return file_.Error(*table.get("site"), "site", fmt::format("'{}' is no file:line", allowance.what));
-      }
+    if (allowance.by == AllowanceBy::kSite && !IsSite(allowance.what)) {
+      return file_.Error(*table.get("site"), "site",
+                         fmt::format("'{}' is no file:line, such as train.py:27", allowance.what));
     }
     SH_ASSIGN_OR_RETURN(const std::optional<std::string> reason, file_.Text(table, "reason"));
     if (!reason) return file_.Error(table, "allow", "reason is missing: why may it wait?");

@@ -54,7 +54,8 @@ absl::StatusOr<std::optional<std::string>> TomlFile::Text(const toml::table& tab
   const toml::node* node = table.get(key);
   if (node == nullptr) return std::optional<std::string>();
   std::optional<std::string> text = node->value_exact<std::string>();
-  if (!text || text->empty()) return Error(*node, key, "a text in quotes is expected");
+  if (!text) return Error(*node, key, "a text in quotes is expected");
+  if (text->empty()) return Error(*node, key, "the text is empty; give one or leave the key out");
   return text;
 }
 
