@@ -107,15 +107,25 @@ class CommandLineTest(unittest.TestCase):
 @unittest.skipUnless(importlib.util.find_spec("pytest"), "pytest is not installed")
 @unittest.skipUnless(_gpu.missing(), "there is a GPU here")
 class PytestTest(unittest.TestCase):
-    def test_marked_tests_are_skipped_with_a_sentence_without_a_gpu(self):
+    def run_pytest(self, source):
         with tempfile.TemporaryDirectory() as folder:
             with open(os.path.join(folder, "test_marked.py"), "w", encoding="utf-8") as file:
-                file.write("import pytest\n\n@pytest.mark.stallhound(waits=0)\ndef test_marked(): pass\n\ndef test_other(): pass\n")
+                file.write("import pytest\n\n" + source)
             command = [sys.executable, "-m", "pytest", "-p", "stallhound.pytest_plugin", "--strict-markers", "-rs", "--stallhound"]
-            run = subprocess.run(command, cwd=folder, env={**os.environ, "PYTHONPATH": os.pathsep.join([HERE, *sys.path])},
-                                 capture_output=True, text=True, check=False)
+            return subprocess.run(command, cwd=folder, env={**os.environ, "PYTHONPATH": os.pathsep.join([HERE, *sys.path])},
+                                  capture_output=True, text=True, check=False)
+
+    def test_marked_tests_are_skipped_with_a_sentence_without_a_gpu(self):
+        run = self.run_pytest("@pytest.mark.stallhound(waits=0)\ndef test_marked(): pass\n\ndef test_other(): pass\n")
         self.assertIn("1 passed, 1 skipped", run.stdout)
         self.assertIn("stallhound: there is no GPU here", run.stdout)
+
+    def test_a_wrong_marker_is_an_error_without_a_gpu_too(self):
+        for arguments, message in (("wait=0", "unexpected keyword argument 'wait'"), ("waits='0'", "waits='0'.*whole number")):
+            run = self.run_pytest(f"@pytest.mark.stallhound({arguments})\ndef test_marked(): pass\n")
+            self.assertEqual(run.returncode, 1, run.stdout)
+            self.assertIn("1 error", run.stdout)
+            self.assertRegex(run.stdout, f"marker stallhound of test_marked.py::test_marked: .*{message}.*arguments: stallhound\\(waits=0")
 
 
 if __name__ == "__main__":

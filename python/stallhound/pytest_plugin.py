@@ -39,18 +39,29 @@ def pytest_load_initial_conftests(early_config):
     yield
 
 
+def _budget_of(item):
+    """The budget that the item's marker asks for, or None."""
+    marker = item.get_closest_marker("stallhound")
+    return None if marker is None else _budget.budget(*marker.args, **marker.kwargs)
+
+
 def pytest_runtest_setup(item):
-    if item.get_closest_marker("stallhound") and _gpu.missing():
+    # Before the look for a GPU: a mistake in a marker shows on every machine.
+    try:
+        budget = _budget_of(item)
+    except (TypeError, ValueError) as error:
+        message = f"marker stallhound of {item.nodeid}: {error} (arguments: {MARKER})"
+        raise pytest.fail.Exception(message, pytrace=False) from None
+    if budget is not None and _gpu.missing():
         pytest.skip(f"stallhound: {_gpu.missing()}")
 
 
 @pytest.hookimpl(hookwrapper=True)
 def pytest_runtest_call(item):
-    marker = item.get_closest_marker("stallhound")
-    if marker is None:
+    budget = _budget_of(item)
+    if budget is None:
         yield
         return
-    budget = _budget.budget(*marker.args, **marker.kwargs)
     budget.start()
     outcome = yield
     error = _marker.after_test(budget, outcome.excinfo is not None, item.config.getoption("stallhound"))
