@@ -67,6 +67,11 @@ class WindowTest(unittest.TestCase):
             pass
         self.assertEqual(recorder.log, ["window outer", "range outer", "range inner", "end 3", "end 2", "window end"])
 
+    def test_a_name_that_cannot_be_recorded_raises_without_a_recorder_too(self):
+        for name, error in ((None, TypeError), (3, TypeError), ("", ValueError), ("a\0b", ValueError), ("\ud800", ValueError)):
+            with recorder_is(None), self.assertRaisesRegex(error, "^window\\(.*a name is"):
+                stallhound.window(name)
+
     def test_decorator_makes_a_window_of_each_call(self):
         @stallhound.window("countdown")
         def countdown(number):

@@ -72,10 +72,15 @@ class Block(contextlib.ContextDecorator):
 class window(Block):
     """Names the block for `stallhound hunt --range NAME`; with `hunt --window-api` only such blocks are recorded.
 
-    Without a recorder in the process it does nothing. Cost with one: two calls of about a microsecond.
+    Without a recorder in the process it does nothing; a name that cannot be recorded raises there too, so that a program
+    does not first fail when it is recorded. Cost with one: two calls of about a microsecond.
     """
 
     def __init__(self, name):
+        if not isinstance(name, str):
+            raise TypeError(f"window({name!r}): a name is expected, a str")
+        if not name or "\0" in name or any("\ud800" <= character <= "\udfff" for character in name):
+            raise ValueError(f"window({name!r}): a name is text that is not empty and holds neither NUL nor surrogates")
         self._name = name
         self._range = RecorderRange(name)
 
