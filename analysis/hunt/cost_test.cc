@@ -85,6 +85,7 @@ TEST(CostTest, EveryCaseHasItsExactAnswer) {
     }
     ASSERT_TRUE(report.device_idle.has_value());
     EXPECT_EQ(report.device_idle->no_wait_ns, cost_case.no_wait_us * kUs);
+    EXPECT_EQ(report.device_idle->launch_ns, cost_case.no_wait_us * kUs);
   }
 }
 

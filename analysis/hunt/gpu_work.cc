@@ -4,21 +4,26 @@
 
 namespace stallhound::analysis {
 
-void DeviceWork::Add(Source source, int64_t submitted_ns, const Interval& time) {
-  busy_[source].Add(time.start_ns, time.end_ns);
+void DeviceWork::Add(Source source, int64_t submitted_ns, const Interval& time, const std::optional<Launch>& launch) {
+  busy_[source].Add(time.start_ns, time.end_ns, launch);
   last_any_.Add(submitted_ns, time.end_ns);
   if (source < kComputeCount) last_compute_.Add(submitted_ns, time.end_ns);
   extent_ = {std::min(extent_.start_ns, time.start_ns), std::max(extent_.end_ns, time.end_ns)};
 }
 
-Gaps DeviceWork::IdleIn(const Interval& span, WorkKind kind) const {
-  std::array<const BusyTime*, kCount> sources;
-  size_t count = 0;
+DeviceWork::Sources DeviceWork::SourcesOf(WorkKind kind) const {
+  Sources sources;
   const size_t wanted = kind == WorkKind::kAny ? kCount : kComputeCount;
   for (size_t source = 0; source < wanted; ++source) {
-    if (!busy_[source].empty()) sources[count++] = &busy_[source];
+    if (!busy_[source].empty()) sources.push_back(&busy_[source]);
   }
-  return GapsIn(absl::MakeConstSpan(sources.data(), count), span);
+  return sources;
+}
+
+Gaps DeviceWork::IdleIn(const Interval& span, WorkKind kind) const { return GapsIn(SourcesOf(kind), span); }
+
+void DeviceWork::ForEachGap(const Interval& span, absl::FunctionRef<void(const Gap&)> visit) const {
+  analysis::ForEachGap(SourcesOf(WorkKind::kAny), span, visit);
 }
 
 GpuWork::GpuWork(const GpuWorkInputs& inputs)
@@ -66,6 +71,14 @@ absl::Status GpuWork::On(const capture::CudaEventBatch& batch) {
 }
 
 template <typename Batch>
+std::optional<Launch> LaunchOf(const Batch& batch, size_t i) {
+  if (!batch.launch_start_ns[i] || !batch.launch_end_ns[i]) return std::nullopt;
+  // The GPU's clock has an error.
+  return Launch{std::max<int64_t>(batch.start_ns[i] - *batch.launch_start_ns[i], 0),
+                std::max<int64_t>(*batch.launch_end_ns[i] - *batch.launch_start_ns[i], 0)};
+}
+
+template <typename Batch>
 void GpuWork::AddBatch(const Batch& batch, DeviceWork::Source source) {
   PrepareOnce();
   for (size_t i = 0; i < batch.size; ++i) {
@@ -82,7 +95,7 @@ void GpuWork::AddBatch(const Batch& batch, DeviceWork::Source source) {
         collectives_.Add(collective->second, {stream.device, submitted_ns, time});
       }
     }
-    devices_[stream.device]->Add(own_source, submitted_ns, time);
+    devices_[stream.device]->Add(own_source, submitted_ns, time, LaunchOf(batch, i));
     if (stream.last_ends) stream.last_ends->Add(submitted_ns, time.end_ns);
     if (batch.launch_start_ns[i]) {
       WaitSets::Add(stream.lanes, submitted_ns, time.end_ns);

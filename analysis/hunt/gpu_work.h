@@ -5,6 +5,7 @@
 // and collectives.
 
 #include <absl/container/flat_hash_map.h>
+#include <absl/container/inlined_vector.h>
 
 #include <array>
 #include <cstdint>
@@ -41,6 +42,8 @@ class DeviceWork {
   // From the start of its first work to the end of its last.
   const Interval& extent() const { return extent_; }
   Gaps IdleIn(const Interval& span, WorkKind kind) const;
+  // The gaps of WorkKind::kAny.
+  void ForEachGap(const Interval& span, absl::FunctionRef<void(const Gap&)> visit) const;
   // End of the last work (kCompute: collectives left out) that had been submitted at a return; null: none had.
   std::optional<int64_t> LastEnd(size_t return_index, WorkKind kind) const {
     return (kind == WorkKind::kAny ? last_any_ : last_compute_).At(return_index);
@@ -60,7 +63,11 @@ class DeviceWork {
     kCount
   };
 
-  void Add(Source source, int64_t submitted_ns, const Interval& time);
+  // Sources of the work.
+  using Sources = absl::InlinedVector<const BusyTime*, kCount>;
+  Sources SourcesOf(WorkKind kind) const;
+  // `launch`: null: not recorded.
+  void Add(Source source, int64_t submitted_ns, const Interval& time, const std::optional<Launch>& launch);
 
   uint32_t process_id_;
   uint32_t device_id_;

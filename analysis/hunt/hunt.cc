@@ -8,12 +8,14 @@
 #include <utility>
 
 #include "analysis/hunt/catalogue/catalogue.h"
+#include "analysis/hunt/device_idle.h"
 #include "analysis/hunt/directory.h"
 #include "analysis/hunt/enclosing.h"
 #include "analysis/hunt/forward.h"
 #include "analysis/hunt/gpu_work.h"
 #include "analysis/hunt/host_functions.h"
 #include "analysis/hunt/measured.h"
+#include "analysis/hunt/overheads.h"
 #include "analysis/hunt/own_time.h"
 #include "analysis/hunt/rank_delays.h"
 #include "analysis/hunt/sites.h"
@@ -49,21 +51,6 @@ struct Found {
   bool has_costs = false;               // the GPU side is recorded
   const MeasuredSpans& spans;
   const EnclosingRanges& ranges;
-};
-
-// Full queues: the times in which a launch waited for room.
-class QueueFullReader : public capture::CaptureVisitor {
- public:
-  absl::Status On(const capture::OverheadBatch& batch) override {
-    for (size_t i = 0; i < batch.size; ++i) {
-      if (batch.kind[i] == capture::OverheadKind::kCommandBufferFull) rows_.push_back(batch.Get(i));
-    }
-    return absl::OkStatus();
-  }
-  const std::vector<capture::OverheadRow>& rows() const { return rows_; }
-
- private:
-  std::vector<capture::OverheadRow> rows_;
 };
 
 bool Has(const capture::CaptureReader& reader, capture::Table table) {
@@ -179,12 +166,6 @@ void Explain(std::vector<Site>& sites) {
   }
 }
 
-std::string DeviceIdleNote(const DeviceIdle& idle) {
-  const auto ms = [](int64_t ns) { return static_cast<double>(ns) / 1e6; };
-  return fmt::format("GPU idle {:.1f} ms in the measured time: {:.1f} ms belong to stalls, {:.1f} ms follow no wait",
-                     ms(idle.total_ns), ms(idle.total_ns - idle.no_wait_ns), ms(idle.no_wait_ns));
-}
-
 struct GpuSide {  // empty: not recorded
   std::unique_ptr<GpuWork> gpu;
   std::vector<PointWork> work;   // by point
@@ -212,6 +193,7 @@ struct CostInputs {
   const std::vector<Span>& occurrences;
   const MeasuredSpans& spans;
   const OwnTime& own;
+  const Overheads& overheads;
   bool is_part_measured = false;
 };
 
@@ -227,10 +209,10 @@ absl::StatusOr<GpuSide> ReadCosts(capture::CaptureReader& reader, const CostInpu
   TeeVisitor works(*side.gpu, model, ModelBuilder::WantedWork());
   SH_RETURN_IF_ERROR(reader.Read(GpuWork::WantedWork() | ModelBuilder::WantedWork(), works));
   side.work = side.gpu->Finish();
-  Stalls stalls =
-      FindStalls({inputs.points, side.work, *side.gpu, inputs.occurrences, ToleranceOf(report.processes), inputs.own});
+  Stalls stalls = FindStalls({inputs.points, side.work, *side.gpu, ToleranceOf(report.processes), inputs.own});
   report.return_limits = stalls.limits;
-  report.device_idle = stalls.device_idle;
+  report.device_idle =
+      MeasureDeviceIdle({*side.gpu, inputs.occurrences, stalls.charged, inputs.points, inputs.overheads.loading});
   side.costs = std::move(stalls.by_point);
   return side;
 }
@@ -242,10 +224,12 @@ void AddRankDelays(const RankDelayInputs& inputs, HuntReport& report) {
   }
 }
 
-absl::Status ReadQueueFull(capture::CaptureReader& reader, SyncPointFinder& finder) {
-  QueueFullReader queue_full;
-  SH_RETURN_IF_ERROR(reader.Read(capture::Tables({capture::Table::kOverhead}), queue_full));
-  finder.AddQueueFull(queue_full.rows());
+absl::Status ReadOverheads(capture::CaptureReader& reader, Overheads& overheads, SyncPointFinder& finder,
+                           HuntReport& report) {
+  if (!Has(reader, capture::Table::kOverhead)) return absl::OkStatus();
+  SH_RETURN_IF_ERROR(reader.Read(capture::Tables({capture::Table::kOverhead}), overheads));
+  finder.AddQueueFull(overheads.queue_full);
+  report.back_pressure.emplace();
   return absl::OkStatus();
 }
 
@@ -317,10 +301,8 @@ absl::StatusOr<HuntReport> Hunt(capture::CaptureReader& reader, const HuntOption
   TeeVisitor points_model_and_own(points_and_model, own, OwnTime::WantedCalls());
   HostFunctions host_functions(spans);
   TeeVisitor calls(points_model_and_own, host_functions, capture::Tables({capture::Table::kHostCall}));
-  if (has_kernels && Has(reader, capture::Table::kOverhead)) {
-    SH_RETURN_IF_ERROR(ReadQueueFull(reader, finder));
-    report.back_pressure.emplace();
-  }
+  Overheads overheads;
+  if (has_kernels) SH_RETURN_IF_ERROR(ReadOverheads(reader, overheads, finder, report));
   SH_RETURN_IF_ERROR(reader.Read(capture::Tables({capture::Table::kHostCall, capture::Table::kCopy}), calls));
   own.Finish();
   std::vector<SyncPoint> points = finder.Finish();
@@ -330,7 +312,8 @@ absl::StatusOr<HuntReport> Hunt(capture::CaptureReader& reader, const HuntOption
 
   GpuSide side;
   if (has_kernels) {
-    const CostInputs inputs{directory, finder, points, occurrences, spans, own, IsPartMeasured(report, options)};
+    const CostInputs inputs{directory, finder, points,    occurrences,
+                            spans,     own,    overheads, IsPartMeasured(report, options)};
     SH_ASSIGN_OR_RETURN(side, ReadCosts(reader, inputs, model, report));
   }
   SiteBuilder builder(directory, reader.strings());

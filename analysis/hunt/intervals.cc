@@ -23,23 +23,25 @@ int64_t ReadVarint(const std::vector<uint8_t>& bytes, size_t& offset) {
 
 }  // namespace
 
-void BusyTime::Append(const Interval& interval) {
+void BusyTime::Append(const Busy& interval) {
   if (count_ == 0) end_ns_ = interval.start_ns;
   if (count_ % kBlockIntervals == 0) blocks_.push_back({end_ns_, bytes_.size()});
   AppendVarint(static_cast<uint64_t>(interval.start_ns - end_ns_), bytes_);
   AppendVarint(static_cast<uint64_t>(interval.end_ns - interval.start_ns), bytes_);
+  AppendVarint(interval.launch ? static_cast<uint64_t>(interval.launch->lead_ns) + 1 : 0, bytes_);
+  if (interval.launch) AppendVarint(static_cast<uint64_t>(interval.launch->call_ns), bytes_);
   end_ns_ = interval.end_ns;
   ++count_;
 }
 
-void BusyTime::Add(int64_t start_ns, int64_t end_ns) {
+void BusyTime::Add(int64_t start_ns, int64_t end_ns, const std::optional<Launch>& launch) {
   if (end_ns <= start_ns) return;
   if (has_last_ && start_ns <= last_.end_ns) {
     last_.end_ns = std::max(last_.end_ns, end_ns);
     return;
   }
   if (has_last_) Append(last_);
-  last_ = {start_ns, end_ns};
+  last_ = {{start_ns, end_ns}, launch};
   has_last_ = true;
 }
 
@@ -60,6 +62,9 @@ void BusyTime::Cursor::Next() {
   if (offset_ < busy_->bytes_.size()) {
     interval_.start_ns = interval_.end_ns + ReadVarint(busy_->bytes_, offset_);
     interval_.end_ns = interval_.start_ns + ReadVarint(busy_->bytes_, offset_);
+    interval_.launch.reset();
+    const int64_t lead_ns = ReadVarint(busy_->bytes_, offset_) - 1;
+    if (lead_ns >= 0) interval_.launch = {lead_ns, ReadVarint(busy_->bytes_, offset_)};
     return;
   }
   is_valid_ = busy_->has_last_ && !is_last_;
@@ -67,31 +72,35 @@ void BusyTime::Cursor::Next() {
   interval_ = busy_->last_;
 }
 
-Gaps GapsIn(absl::Span<const BusyTime* const> unions, const Interval& span) {
-  Gaps gaps;
-  int64_t free_ns = span.start_ns;
-  const auto add = [&](int64_t until_ns) {
-    if (until_ns <= free_ns) return;
-    gaps.total_ns += until_ns - free_ns;
-    gaps.longest_ns = std::max(gaps.longest_ns, until_ns - free_ns);
-  };
+void ForEachGap(absl::Span<const BusyTime* const> unions, const Interval& span,
+                absl::FunctionRef<void(const Gap&)> visit) {
   absl::InlinedVector<BusyTime::Cursor, 8> cursors;
   for (const BusyTime* busy : unions) {
     const BusyTime::Cursor cursor(*busy, span.start_ns);
     if (cursor.is_valid()) cursors.push_back(cursor);
   }
-  while (!cursors.empty()) {
+  int64_t free_ns = span.start_ns;
+  while (free_ns < span.end_ns) {
     const auto next =
         std::min_element(cursors.begin(), cursors.end(), [](const BusyTime::Cursor& a, const BusyTime::Cursor& b) {
           return a.interval().start_ns < b.interval().start_ns;
         });
-    if (next->interval().start_ns >= span.end_ns) break;
-    add(next->interval().start_ns);
-    free_ns = std::max(free_ns, next->interval().end_ns);
+    if (next == cursors.end()) return visit({{free_ns, span.end_ns}, nullptr});
+    const Busy& busy = next->interval();
+    if (busy.start_ns > free_ns) visit({{free_ns, std::min(busy.start_ns, span.end_ns)}, &busy});
+    free_ns = std::max(free_ns, busy.end_ns);
     next->Next();
     if (!next->is_valid()) cursors.erase(next);
   }
-  add(span.end_ns);
+}
+
+Gaps GapsIn(absl::Span<const BusyTime* const> unions, const Interval& span) {
+  Gaps gaps;
+  ForEachGap(unions, span, [&](const Gap& gap) {
+    const int64_t length_ns = gap.time.end_ns - gap.time.start_ns;
+    gaps.total_ns += length_ns;
+    gaps.longest_ns = std::max(gaps.longest_ns, length_ns);
+  });
   return gaps;
 }
 

@@ -3,6 +3,8 @@
 #include <gtest/gtest.h>
 
 #include <random>
+#include <string>
+#include <vector>
 
 namespace stallhound::analysis {
 namespace {
@@ -32,6 +34,26 @@ TEST(IntervalsTest, NothingIsAllGap) {
   const BusyTime* const unions[] = {&busy};
   EXPECT_EQ(GapsIn(unions, {5, 9}).total_ns, 4);
   EXPECT_EQ(GapsIn(unions, {9, 5}).total_ns, 0);
+}
+
+TEST(IntervalsTest, GapsKnowWhatEndsThem) {
+  BusyTime launched;
+  launched.Add(0, 10, Launch{5, 4});
+  launched.Add(10, 20, Launch{6, 3});  // one with the first
+  launched.Add(50, 60, Launch{300, 0});
+  launched.Add(90, 95);
+  BusyTime other;
+  other.Add(70, 80, Launch{0, 200});
+  const BusyTime* const unions[] = {&launched, &other};
+  std::vector<std::string> seen;
+  ForEachGap(unions, {-3, 85}, [&](const Gap& gap) {
+    std::string text = std::to_string(gap.time.start_ns) + "-" + std::to_string(gap.time.end_ns);
+    if (gap.next != nullptr && gap.next->launch) {
+      text += " " + std::to_string(gap.next->launch->lead_ns) + "/" + std::to_string(gap.next->launch->call_ns);
+    }
+    seen.push_back(text);
+  });
+  EXPECT_EQ(seen, (std::vector<std::string>{"-3-0 5/4", "20-50 300/0", "60-70 0/200", "80-85"}));
 }
 
 // Against instants marked one by one, over several blocks, with times before zero.

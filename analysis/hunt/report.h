@@ -284,7 +284,12 @@ struct RecorderShare {
 // last work of each device.
 struct DeviceIdle {
   int64_t total_ns = 0;
-  int64_t no_wait_ns = 0;  // of it, what follows no stall: launches too slow, host work, other waits than for the GPU
+  int64_t no_wait_ns = 0;  // of it, what follows no stall; the sum of what is below
+  int64_t host_ns = 0;  // until the call began that submitted the next work: host work, or other waits than for the GPU
+  int64_t launch_ns = 0;   // from there to the start of that work
+  int64_t loader_ns = 0;   // of both, while the process loaded code
+  int64_t queued_ns = 0;   // the next work had been submitted before: dependencies, and what starting it takes
+  int64_t unknown_ns = 0;  // the launch of the next work is not recorded
 };
 
 enum class BudgetOutcome : uint8_t { kFine, kExceeded, kInconclusive };

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <utility>
 
 #include "analysis/hunt/return_limits.h"
 
@@ -66,8 +67,7 @@ class Charger {
     }
   }
 
-  // By device, in order, none overlapping another.
-  const std::vector<std::vector<Interval>>& charged() const { return charged_; }
+  std::vector<std::vector<Interval>> TakeCharged() { return std::move(charged_); }
 
  private:
   void ChargeDevice(size_t index, uint32_t device, const NextWork& next, Stall& stall) {
@@ -125,37 +125,6 @@ class Charger {
   std::array<std::vector<int64_t>, 2> claimed_until_ns_;  // by kind of work and device
 };
 
-// The measured time of a process, in order, without overlaps.
-std::vector<Interval> MeasuredTime(const std::vector<Span>& spans, uint32_t process_id) {
-  std::vector<Interval> measured;
-  for (const Span& span : spans) {
-    if (span.process_id != process_id) continue;
-    const int64_t start_ns = measured.empty() ? span.start_ns : std::max(span.start_ns, measured.back().end_ns);
-    if (start_ns < span.end_ns) measured.push_back({start_ns, span.end_ns});
-  }
-  return measured;
-}
-
-DeviceIdle IdleOfDevices(const StallInputs& inputs, const std::vector<std::vector<Interval>>& charged) {
-  DeviceIdle idle;
-  for (size_t device = 0; device < charged.size(); ++device) {
-    const DeviceWork& work = *inputs.gpu.devices()[device];
-    int64_t charged_ns = 0;
-    auto next = charged[device].begin();
-    for (const Interval& measured : MeasuredTime(inputs.spans, work.process_id())) {
-      const Interval span = Intersection(measured, work.extent());
-      idle.total_ns += work.IdleIn(span, WorkKind::kAny).total_ns;
-      while (next != charged[device].end() && next->end_ns <= span.start_ns) ++next;
-      for (auto it = next; it != charged[device].end() && it->start_ns < span.end_ns; ++it) {
-        charged_ns += work.IdleIn(Intersection(*it, span), WorkKind::kAny).total_ns;
-      }
-    }
-    idle.no_wait_ns -= charged_ns;
-  }
-  idle.no_wait_ns += idle.total_ns;
-  return idle;
-}
-
 }  // namespace
 
 Stalls FindStalls(const StallInputs& inputs) {
@@ -179,7 +148,7 @@ Stalls FindStalls(const StallInputs& inputs) {
     stall.blocked_ns = BlockedUntil(inputs, index) - inputs.points[index].start_ns;
     charger.Charge(index, stall);
   }
-  stalls.device_idle = IdleOfDevices(inputs, charger.charged());
+  stalls.charged = charger.TakeCharged();
   return stalls;
 }
 

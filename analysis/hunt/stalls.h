@@ -19,15 +19,14 @@ struct StallInputs {
   const std::vector<SyncPoint>& points;
   const std::vector<PointWork>& work;  // by point
   const GpuWork& gpu;
-  const std::vector<Span>& spans;  // measured, by process and start
-  int64_t tolerance_ns = 0;        // error of the GPU clock
-  const OwnTime& own;              // finished
+  int64_t tolerance_ns = 0;  // error of the GPU clock
+  const OwnTime& own;        // finished
 };
 
 struct Stalls {
   std::vector<PointCost> by_point;
   ReturnLimits limits;
-  DeviceIdle device_idle;
+  std::vector<std::vector<Interval>> charged;  // idle times of each device that belong to stalls; in order, apart
 };
 
 // Each idle nanosecond of a device belongs to one stall, the one whose awaited work ended first. Memory: 16 bytes for

@@ -194,7 +194,7 @@ analysis::HuntReport OrdinaryHunt() {
   report.capture = OwnCapture("default");
   report.range = "step";
   report.occurrence_count = 10;
-  report.device_idle = {.total_ns = 5'000'000, .no_wait_ns = 1'250'000};
+  report.device_idle = {.total_ns = 5'000'000, .no_wait_ns = 1'250'000, .host_ns = 1'000'000, .launch_ns = 250'000};
   report.back_pressure = {.count = 3, .blocked_ns = 420'000};
   report.sites = {ItemSite(), BackwardSite(), AllocatorSite()};
   report.recorder = {.own_ns = 2'300'000, .idle_ns = 41'000};

@@ -88,6 +88,11 @@ void WriteIdle(JsonWriter& json, const analysis::HuntReport& report) {
     json.BeginObject();
     json.Field("total_ns", report.device_idle->total_ns);
     json.Field("no_wait_ns", report.device_idle->no_wait_ns);
+    json.Field("host_ns", report.device_idle->host_ns);
+    json.Field("launch_ns", report.device_idle->launch_ns);
+    json.Field("loader_ns", report.device_idle->loader_ns);
+    json.Field("queued_ns", report.device_idle->queued_ns);
+    json.Field("unknown_ns", report.device_idle->unknown_ns);
     json.EndObject();
   } else {
     json.Null();
