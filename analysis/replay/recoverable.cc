@@ -2,10 +2,15 @@
 
 #include <fmt/format.h>
 
+#include <absl/functional/function_ref.h>
+
 #include <algorithm>
+#include <atomic>
 #include <cmath>
 #include <map>
 #include <numeric>
+#include <system_error>
+#include <thread>
 
 #include "analysis/replay/replay.h"
 #include "base/units.h"
@@ -24,6 +29,24 @@ constexpr double kSmallestGroupRatio = 0.005;
 
 // A replay that misses the recorded time by more says little.
 constexpr double kWorstReplayRatio = 0.05;
+
+constexpr size_t kMostThreads = 8;
+
+// Calls `visit` with each of 0 .. count - 1 once, on several threads.
+void ForEachInParallel(size_t count, absl::FunctionRef<void(size_t)> visit) {
+  std::atomic<size_t> next = 0;
+  const auto visit_rest = [&] {
+    for (size_t i = next++; i < count; i = next++) visit(i);
+  };
+  std::vector<std::jthread> helpers;
+  const size_t thread_count = std::min({count, kMostThreads, size_t{std::thread::hardware_concurrency()}});
+  try {
+    while (helpers.size() + 1 < thread_count) helpers.emplace_back(visit_rest);
+  } catch (const std::system_error&) {
+    // No more threads may be made: those that there are do the work.
+  }
+  visit_rest();
+}
 
 class Estimator {
  public:
@@ -44,11 +67,11 @@ class Estimator {
     if (!order.empty()) result_.all_ns = Saved(order);
     std::stable_sort(order.begin(), order.end(),
                      [this](size_t a, size_t b) { return first_order_ns_[a] > first_order_ns_[b]; });
-    for (size_t i = 0; i < order.size(); ++i) {
+    ForEachInParallel(order.size(), [&](size_t i) {
       RecoverableSite& site = result_.sites[order[i]];
       site.is_first_order = i >= options_.max_site_count;
       site.recoverable_ns = site.is_first_order ? first_order_ns_[order[i]] : Saved({order[i]});
-    }
+    });
     order.resize(std::min(order.size(), options_.max_site_count));
     FindGroups(order);
     return std::move(result_);
@@ -80,7 +103,7 @@ class Estimator {
     }
   }
 
-  int64_t Saved(const std::vector<size_t>& sites) {
+  int64_t Saved(const std::vector<size_t>& sites) const {
     std::vector<char> is_removed_site(first_order_ns_.size());
     for (const size_t site : sites) is_removed_site[site] = 1;
     std::vector<char> is_removed(site_of_point_.size());

@@ -36,7 +36,7 @@ struct Recoverable {
 };
 
 // `site_of_point`: site of each sync point, -1 for none. `first_order_ns` by site: min(blocked, idle) plus the rest of
-// the calls. Cost: a replay for each site and group tried, bounded by `options`.
+// the calls. Cost: a replay for each site and group tried, bounded by `options`; single sites on up to 8 threads.
 Recoverable EstimateRecoverable(const ReplayModel& model, const std::vector<int32_t>& site_of_point,
                                 const std::vector<int64_t>& first_order_ns, const RecoverableOptions& options = {});
 
