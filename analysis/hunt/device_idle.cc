@@ -10,6 +10,8 @@
 namespace stallhound::analysis {
 namespace {
 
+constexpr int64_t kShownNs = 50'000;  // as 0.1 ms
+
 // The measured time of a process, in order, without overlaps.
 std::vector<Interval> MeasuredTime(const std::vector<Span>& spans, uint32_t process_id) {
   std::vector<Interval> measured;
@@ -99,7 +101,7 @@ std::string DeviceIdleNote(const DeviceIdle& idle) {
                                                          {idle.loader_ns, "loader"},
                                                          {idle.queued_ns, "between queued work"},
                                                          {idle.unknown_ns, "unknown"}};
-  std::erase_if(causes, [](const auto& cause) { return cause.first == 0; });
+  std::erase_if(causes, [](const auto& cause) { return cause.first < kShownNs; });
   std::stable_sort(causes.begin(), causes.end(), [](const auto& a, const auto& b) { return a.first > b.first; });
   const std::string split = absl::StrJoin(causes, ", ", [&](std::string* out, const auto& cause) {
     out->append(fmt::format("{} {}", cause.second, ms(cause.first)));

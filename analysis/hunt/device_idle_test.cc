@@ -112,7 +112,8 @@ TEST_F(DeviceIdleTest, OnlyTheMeasuredRangeCounts) {
 }
 
 TEST(DeviceIdleNoteTest, NamesTheLargestFirstAndLeavesOutWhatIsNot) {
-  DeviceIdle idle{.total_ns = 5'000'000, .no_wait_ns = 3'500'000, .host_ns = 500'000, .launch_ns = 3'000'000};
+  DeviceIdle idle{
+      .total_ns = 5'000'000, .no_wait_ns = 3'500'000, .host_ns = 500'000, .launch_ns = 3'000'000, .queued_ns = 40'000};
   EXPECT_EQ(
       DeviceIdleNote(idle),
       "GPU idle 5.0 ms in the measured time: 1.5 ms belong to stalls, 3.5 ms follow no wait (launch-bound 3.0 ms, "
