@@ -89,18 +89,20 @@ struct Result {
   std::optional<std::string> native_symbol;
 };
 
+bool HasLine(const Result& result) {
+  return result.frame && !result.frame->file.value_or("").empty() && result.frame->line.value_or(0) > 0;
+}
+
 void WriteLocation(JsonWriter& json, const Result& result) {
   json.BeginObject();
-  if (result.frame && result.frame->file && !result.frame->file->empty()) {
+  if (HasLine(result)) {
     json.Key("physicalLocation");
     json.BeginObject();
     WriteArtifact(json, *result.frame->file);
-    if (result.frame->line.value_or(0) > 0) {
-      json.Key("region");
-      json.BeginObject();
-      json.Field("startLine", *result.frame->line);
-      json.EndObject();
-    }
+    json.Key("region");
+    json.BeginObject();
+    json.Field("startLine", *result.frame->line);
+    json.EndObject();
     json.EndObject();
   }
   const std::optional<std::string>& function = result.frame ? result.frame->function : result.native_symbol;
@@ -116,9 +118,17 @@ void WriteLocation(JsonWriter& json, const Result& result) {
   json.EndObject();
 }
 
+// A result, or a notification of what has no line.
 void WriteResult(JsonWriter& json, const Result& result) {
   json.BeginObject();
-  json.Field("ruleId", result.rule);
+  if (HasLine(result)) {
+    json.Field("ruleId", result.rule);
+  } else {
+    json.Key("associatedRule");
+    json.BeginObject();
+    json.Field("id", result.rule);
+    json.EndObject();
+  }
   json.Field("level", result.level);
   WriteMessage(json, "message", result.message);
   if (result.frame || result.native_symbol) {
@@ -195,8 +205,9 @@ void WriteRules(JsonWriter& json) {
   json.EndArray();
 }
 
-// What a reader must know to trust the results: limits that could not be judged, lost data, expired allowances.
-void WriteInvocation(JsonWriter& json, const analysis::HuntReport& report) {
+// What is no result: sites and excesses without a line, for code scanning refuses a file with a result that has none;
+// and what a reader must know to trust the results: limits that could not be judged, lost data, expired allowances.
+void WriteInvocation(JsonWriter& json, const analysis::HuntReport& report, const std::vector<Result>& results) {
   std::vector<std::string> texts;
   const analysis::BudgetVerdict verdict = report.budget.value_or(analysis::BudgetVerdict());
   for (const analysis::BudgetFinding& finding : verdict.findings) {
@@ -210,6 +221,9 @@ void WriteInvocation(JsonWriter& json, const analysis::HuntReport& report) {
   json.Field("executionSuccessful", true);
   json.Key("toolExecutionNotifications");
   json.BeginArray();
+  for (const Result& result : results) {
+    if (!HasLine(result)) WriteResult(json, result);
+  }
   for (const std::string& text : texts) {
     json.BeginObject();
     json.Field("level", "warning");
@@ -252,10 +266,13 @@ std::string HuntSarif(const analysis::HuntReport& report) {
   WriteMessage(json, "description", "The folder of the project that was recorded.");
   json.EndObject();
   json.EndObject();
-  WriteInvocation(json, report);
+  const std::vector<Result> results = Results(report);
+  WriteInvocation(json, report, results);
   json.Key("results");
   json.BeginArray();
-  for (const Result& result : Results(report)) WriteResult(json, result);
+  for (const Result& result : results) {
+    if (HasLine(result)) WriteResult(json, result);
+  }
   json.EndArray();
   json.EndObject();
   json.EndArray();
