@@ -80,6 +80,18 @@ bool IsUnknown(const PointCopy& copy) {
   return !copy.is_known || ((!copy.source_kind || !copy.target_kind) && !IsPageable(copy));
 }
 
+// A call that names no stream, as a blocking copy or one in an old trace, waits for the stream of its copies.
+void PlaceOnStreamOfCopies(SyncPoint& point) {
+  if (point.scope != WaitScope::kStream || point.stream_id || point.copies.empty()) return;
+  const PointCopy& first = point.copies.front();
+  const bool is_one_stream = std::all_of(point.copies.begin(), point.copies.end(), [&](const PointCopy& copy) {
+    return copy.stream_id == first.stream_id && copy.context_id == first.context_id;
+  });
+  if (!is_one_stream) return;
+  point.stream_id = first.stream_id;
+  if (first.context_id) point.context_id = first.context_id;
+}
+
 }  // namespace
 
 SyncPoint SyncPointFinder::PointOf(const capture::HostCallRow& call, SiteKind kind, WaitScope scope) const {
@@ -247,9 +259,15 @@ void SyncPointFinder::EndSpin(ThreadState& thread) {
 absl::Status SyncPointFinder::On(const capture::CopyBatch& batch) {
   for (size_t i = 0; i < batch.size; ++i) {
     if (!batch.correlation_id[i].has_value()) continue;
-    copies_[{batch.process_id[i], *batch.correlation_id[i]}] = {
-        *batch.correlation_id[i], batch.direction[i], batch.source_kind[i], batch.target_kind[i], batch.bytes[i], true,
-        batch.end_ns[i]};
+    copies_[{batch.process_id[i], *batch.correlation_id[i]}] = {.correlation_id = *batch.correlation_id[i],
+                                                                .direction = batch.direction[i],
+                                                                .source_kind = batch.source_kind[i],
+                                                                .target_kind = batch.target_kind[i],
+                                                                .bytes = batch.bytes[i],
+                                                                .context_id = batch.context_id[i],
+                                                                .stream_id = batch.stream_id[i],
+                                                                .is_known = true,
+                                                                .end_ns = batch.end_ns[i]};
   }
   return absl::OkStatus();
 }
@@ -294,6 +312,7 @@ std::vector<SyncPoint> SyncPointFinder::Finish() {
     copy.call_start_ns = point.call_start_ns;
     copy.call_end_ns = point.end_ns;
   }
+  for (SyncPoint& point : points_) PlaceOnStreamOfCopies(point);
   unplaced_queue_full_count_ = static_cast<int64_t>(std::erase_if(points_, [](const SyncPoint& point) {
     return point.kind == SiteKind::kQueueFull && point.thread_id == kNoThread;
   }));

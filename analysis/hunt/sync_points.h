@@ -22,6 +22,8 @@ struct PointCopy {
   std::optional<capture::MemoryKind> source_kind;
   std::optional<capture::MemoryKind> target_kind;
   uint64_t bytes = 0;
+  std::optional<uint32_t> context_id;
+  std::optional<uint32_t> stream_id;
   bool is_known = false;          // its record was found
   std::optional<int64_t> end_ns;  // of the GPU's work, if its record says so
   // Of the call that made it; a call that returns later than its copy ended was blocked by it.

@@ -42,6 +42,28 @@ TEST(WaitSetsTest, ACallThatReturnsMuchLaterWasSlowForSomethingElse) {
   EXPECT_EQ(PageableCopy(101).HuntUs().stall_count, 0);
 }
 
+// A blocking copy names no stream: it waits for that of its copy, not for a non-blocking stream beside it. So does the
+// sync of a trace without the streams of its syncs.
+TEST(WaitSetsTest, ACallWithoutAStreamWaitsForThatOfItsCopies) {
+  for (const bool is_blocking_copy : {true, false}) {
+    HuntedProgram program;
+    program.Stream(7, capture::StreamFlag::kNull);
+    program.Stream(13, capture::StreamFlag::kNonBlocking);
+    const uint64_t other = program.CallUs({.api = "cudaLaunchKernel", .start_ns = 0, .end_ns = 6, .stream_id = 13});
+    program.KernelUs({.correlation_id = other, .start_ns = 9, .end_ns = 5009, .stream_id = 13});
+    program.LaunchUs(6, {.start_ns = 15, .end_ns = 1015});
+    const uint64_t copy = program.CallUs({.api = is_blocking_copy ? "cudaMemcpy" : "cudaMemcpyAsync",
+                                          .start_ns = 20,
+                                          .end_ns = is_blocking_copy ? 1022 : 24});
+    program.CopyUs({.correlation_id = copy, .start_ns = 1015, .end_ns = 1017}, {});
+    if (!is_blocking_copy) program.CallUs({.api = "cudaStreamSynchronize", .start_ns = 25, .end_ns = 1022});
+    program.LaunchUs(1040, {.start_ns = 5100, .end_ns = 5200});
+    const Cost cost = program.HuntUs();
+    EXPECT_EQ(cost.stall_count, 1);
+    EXPECT_EQ(cost.blocked_ns, 997 * kUs);
+  }
+}
+
 // On a machine on which every sync returns late, the limit is measured.
 TEST(WaitSetsTest, LimitComesFromTheRecordingsOwnCalls) {
   for (const int count : {7, 8}) {
