@@ -150,6 +150,7 @@ CaseCounter::CaseCounter(const CaseDirectory& directory, const capture::StringTa
     owners_.push_back(owners[i]);
   }
   growth_.resize(spans_.size());
+  measured_.emplace(spans_);
 }
 
 capture::TableSet CaseCounter::WantedTables() {
@@ -157,7 +158,7 @@ capture::TableSet CaseCounter::WantedTables() {
 }
 
 std::optional<CaseCounter::Place> CaseCounter::At(uint32_t process_id, int64_t time_ns) const {
-  const std::optional<size_t> span = MeasuredSpans(spans_).Find(process_id, time_ns);
+  const std::optional<size_t> span = measured_->Find(process_id, time_ns);
   if (!span) return std::nullopt;
   const auto [owner, iteration] = owners_[*span];
   return Place{&cases_[owner], iteration, *span};

@@ -127,6 +127,7 @@ class CaseCounter : public capture::CaptureVisitor {
   SyncPointFinder& finder_;
   std::vector<CaseEvents>& cases_;
   std::vector<Span> spans_;                        // iterations of all cases, by process and start
+  std::optional<MeasuredSpans> measured_;          // of spans_
   std::vector<std::pair<size_t, size_t>> owners_;  // case and iteration of each span
   std::vector<Growth> growth_;                     // by span
 };

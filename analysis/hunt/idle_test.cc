@@ -291,6 +291,30 @@ TEST(RangeOccurrenceTest, ANumberChoosesTheOccurrenceOfEveryProcess) {
   }
 }
 
+// An outer occurrence owns what lies before and behind the inner ones.
+TEST(RangeOccurrenceTest, ANestedOccurrenceDoesNotEndTheOneAroundIt) {
+  HuntedProgram program;
+  program.Process(1, 1);
+  for (const uint32_t process : {0u, 1u}) {
+    const std::vector<std::pair<int64_t, int64_t>> occurrences =
+        process == 0 ? std::vector<std::pair<int64_t, int64_t>>{{0, 1000}, {200, 500}, {300, 400}, {600, 700}}
+                     : std::vector<std::pair<int64_t, int64_t>>{{100, 150}, {800, 850}};
+    for (const auto& [start_us, end_us] : occurrences) {
+      program.Range("step", start_us * kUs, end_us * kUs, capture::RangeKind::kPushPop, process);
+    }
+    for (int64_t us = 20; us < 1200; us += 100) {
+      program.CallUs({.api = "cudaDeviceSynchronize", .start_ns = us, .end_ns = us + 5, .process_id = process});
+    }
+  }
+  const absl::StatusOr<CountsReport> counts = Counts(program.capture(), {.range = "step"});
+  ASSERT_TRUE(counts.ok()) << counts.status();
+  std::vector<int64_t> waits;
+  for (const CountsSpan& span : counts->spans) waits.push_back(span.counts.SyncPoints(SiteKind::kWait).value_or(-1));
+  EXPECT_EQ(waits, (std::vector<int64_t>{6, 2, 1, 1, 1, 1}));
+  program.HuntUs("step");
+  EXPECT_EQ(program.report().sync_point_count, 12);
+}
+
 TEST(RangeOccurrenceTest, ARangeOfThatNameGoesFirst) {
   HuntedProgram program;
   AddNumberedSteps(program);

@@ -14,23 +14,33 @@ namespace stallhound::analysis {
 
 class MeasuredSpans {
  public:
-  // `spans` by process and start, outlive this.
-  explicit MeasuredSpans(const std::vector<Span>& spans) : spans_(spans) {}
+  // `spans` by process and start, outlive this. Memory: 8 bytes a span.
+  explicit MeasuredSpans(const std::vector<Span>& spans) : spans_(spans), longer_before_(spans.size(), kNone) {
+    for (size_t i = 1; i < spans.size(); ++i) {
+      size_t before = i - 1;
+      while (before != kNone && spans[before].end_ns <= spans[i].end_ns) before = longer_before_[before];
+      if (before != kNone && spans[before].process_id == spans[i].process_id) longer_before_[i] = before;
+    }
+  }
 
-  // The index of the latest span that has begun, if it has not ended: of overlapping spans the later one.
+  // Of the spans that an instant lies in the one that began last: an inner one, or the later of two that overlap.
   std::optional<size_t> Find(uint32_t process_id, int64_t time_ns) const {
-    auto it = std::upper_bound(spans_.begin(), spans_.end(), std::pair(process_id, time_ns),
-                               [](const std::pair<uint32_t, int64_t>& at, const Span& span) {
-                                 return at < std::pair(span.process_id, span.start_ns);
-                               });
-    if (it == spans_.begin()) return std::nullopt;
-    --it;
-    if (it->process_id != process_id || time_ns >= it->end_ns) return std::nullopt;
-    return static_cast<size_t>(it - spans_.begin());
+    const auto later = std::upper_bound(spans_.begin(), spans_.end(), std::pair(process_id, time_ns),
+                                        [](const std::pair<uint32_t, int64_t>& at, const Span& span) {
+                                          return at < std::pair(span.process_id, span.start_ns);
+                                        });
+    if (later == spans_.begin()) return std::nullopt;
+    size_t span = static_cast<size_t>(later - spans_.begin()) - 1;
+    if (spans_[span].process_id != process_id) return std::nullopt;
+    while (span != kNone && time_ns >= spans_[span].end_ns) span = longer_before_[span];
+    return span == kNone ? std::nullopt : std::optional(span);
   }
 
  private:
+  static constexpr size_t kNone = SIZE_MAX;
+
   const std::vector<Span>& spans_;
+  std::vector<size_t> longer_before_;  // the nearest span before that ends later, in the same process
 };
 
 // Nothing that happened at some time was left to be read: a count of 0 would be a claim.
