@@ -107,6 +107,7 @@ SyncPoint SyncPointFinder::PointOf(const capture::HostCallRow& call, SiteKind ki
   point.stack_id = call.stack_id;
   point.context_id = call.context_id;
   point.stream_id = call.stream_id;
+  point.is_stream_named = call.stream_id.has_value();
   point.correlation_id = call.correlation_id;
   return point;
 }

@@ -68,6 +68,7 @@ struct SyncPoint {
   std::optional<uint32_t> stack_id;
   std::optional<uint32_t> context_id;
   std::optional<uint32_t> stream_id;
+  bool is_stream_named = false;  // by the call; else stream_id is that of its copies
   std::optional<uint64_t> correlation_id;
   // Of an event's sync or query: the stream that it was recorded on last, at the entry of that call.
   std::optional<StreamMoment> event;

@@ -64,6 +64,29 @@ TEST(WaitSetsTest, ACallWithoutAStreamWaitsForThatOfItsCopies) {
   }
 }
 
+// Kineto names the stream of a sync in CUPTI's record alone. Work of another stream ends later, and without the wait
+// the host is 1 ms further.
+TEST(WaitSetsTest, TheRecordOfASyncNamesItsStream) {
+  HuntedProgram program;
+  for (int64_t us = 0; us < 40'000; us += 10'000) {
+    program.LaunchUs(us, {.start_ns = us + 9, .end_ns = us + 1009});
+    program.LaunchUs(us + 6, {.start_ns = us + 15, .end_ns = us + 3015, .stream_id = 13});
+    capture::SyncRow row;
+    row.start_ns = (us + 12) * kUs;
+    row.end_ns = (us + 1014) * kUs;
+    row.type = capture::SyncType::kStreamSynchronize;
+    row.context_id = 1;
+    row.stream_id = 7;
+    row.correlation_id = program.CallUs({.api = "cudaStreamSynchronize", .start_ns = us + 12, .end_ns = us + 1014});
+    program.capture().Add(row);
+  }
+  program.LaunchUs(40'000, {.start_ns = 40'009, .end_ns = 41'009});
+  const Cost cost = program.HuntUs();
+  EXPECT_EQ(cost.stall_count, 4);
+  EXPECT_EQ(cost.blocked_ns, 4 * 997 * kUs);
+  EXPECT_EQ(program.report().sites.front().recoverable_ns, 4 * 1002 * kUs);
+}
+
 // On a machine on which every sync returns late, the limit is measured.
 TEST(WaitSetsTest, LimitComesFromTheRecordingsOwnCalls) {
   for (const int count : {7, 8}) {
