@@ -197,6 +197,7 @@ bool SyncPointFinder::HaveOneCaller(std::optional<uint32_t> copy_stack, std::opt
 bool SyncPointFinder::BelongsToWait(const AsyncCopy& copy, const SyncPoint& wait) const {
   const SyncPoint& point = copy.point;
   if (!HaveOneCaller(point.stack_id, wait.stack_id)) return false;
+  if (wait.event && wait.event->time_ns < point.call_start_ns) return false;  // recorded before the copy
   if (!point.stream_id || !wait.stream_id) return true;
   const uint32_t context_id = wait.context_id.value_or(0);
   if (directory_.IsNullStream(wait.process_id, context_id, *wait.stream_id)) {

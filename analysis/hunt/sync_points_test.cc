@@ -152,6 +152,17 @@ TEST(SyncPointsTest, EventOfAnotherStreamTakesNothingIn) {
   EXPECT_EQ(CountOf(report, SiteKind::kPageableCopy), 1);
 }
 
+TEST(SyncPointsTest, EventRecordedBeforeTheCopyTakesNothingIn) {
+  RecordedProgram program;
+  program.Call({.api = "cudaEventRecord", .start_ns = 50, .end_ns = 60, .stream_id = 7, .event = 5});
+  const uint64_t id = program.Call({.api = "cudaMemcpyAsync", .start_ns = 100, .end_ns = 200, .stream_id = 7});
+  program.Copy({.correlation_id = id, .start_ns = 150, .end_ns = 180}, kPageable);
+  program.Call({.api = "cudaEventSynchronize", .start_ns = 400, .end_ns = 600, .event = 5});
+  const HuntReport report = HuntIn(program);
+  EXPECT_EQ(CountOf(report, SiteKind::kWait), 1);
+  EXPECT_EQ(CountOf(report, SiteKind::kPageableCopy), 1);
+}
+
 TEST(SyncPointsTest, SyncOfTheLegacyStreamCoversBlockingStreams) {
   for (const bool is_blocking : {true, false}) {
     const auto streams = [is_blocking](RecordedProgram& program) {
