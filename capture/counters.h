@@ -53,7 +53,8 @@ enum class LossSeverity : uint8_t {
   COUNTER(TruncatedFile, "truncated-file", kLoss, "a foreign file ends early; what came before the cut was read")  \
   COUNTER(ForeignDiagnostic, "foreign-diagnostic", kNote, "warnings the producing tool left in its file")          \
   COUNTER(UnknownEvent, "unknown-event", kNote, "events of a kind the importer does not read")                     \
-  COUNTER(DuplicateEvent, "duplicate-event", kNote, "events stored twice; one was kept")
+  COUNTER(DuplicateEvent, "duplicate-event", kNote, "events stored twice; one was kept")                           \
+  COUNTER(SyncWithoutCall, "sync-without-call", kLoss, "waits whose calls were not recorded: no sites")
 
 enum class LossCounter : uint16_t {
 #define SH_COUNTER_ENUMERATOR(Name, id, severity, meaning) k##Name,

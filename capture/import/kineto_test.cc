@@ -60,6 +60,30 @@ std::vector<int64_t> Starts(const Imported& imported) {
   return starts;
 }
 
+std::string Sync(std::string_view kind, std::string_view times, std::string_view correlation) {
+  std::string args = "\"cuda_sync_kind\":\"";
+  ((args += kind) += "\",\"stream\":7,\"correlation\":") += correlation;
+  return Event("cuda_sync", kind, times, args, "\"pid\":0,\"tid\":7");
+}
+
+// Waits
+// ----------------------------------------------------------------------------------------------------------------
+
+TEST(KinetoWaitTest, ARecordWithoutItsCallIsALoss) {
+  const std::string call = Call("cudaStreamSynchronize", "\"ts\":20,\"dur\":8", 2);
+  const std::string record = Sync("Stream Sync", "\"ts\":21,\"dur\":6", "2");
+  EXPECT_EQ(Read(Trace({call, record})).Loss("sync-without-call"), 0);
+  for (const char* kind : {"Stream Sync", "Event Sync", "Context Sync"}) {
+    const std::string orphan = Sync(kind, "\"ts\":41,\"dur\":6", "3");
+    EXPECT_EQ(Read(Trace({call, record, orphan})).Loss("sync-without-call"), 1) << kind;
+  }
+  // The GPU waits, not the host; and what names no call may have one.
+  EXPECT_EQ(Read(Trace({call, Sync("Stream Wait Event", "\"ts\":41,\"dur\":6", "3"),
+                        Sync("Stream Sync", "\"ts\":41,\"dur\":6", "-1")}))
+                .Loss("sync-without-call"),
+            0);
+}
+
 // Time
 // -----------------------------------------------------------------------------------------------------------------
 

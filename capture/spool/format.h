@@ -48,6 +48,9 @@ enum class GpuState : uint32_t {
   kFailed = 6,       // a CUPTI call failed; FileHeader::cupti_error
 };
 
+// What a header has room for; the counters behind are those of importers.
+inline constexpr int kHeaderLossCount = static_cast<int>(LossCounter::kDuplicateEvent) + 1;
+
 // A loss counter: count, and the interval it fell in (0: none yet). Lives in the header, so a kill does not lose it.
 struct LossSlot {
   std::atomic<uint64_t> count;
@@ -85,7 +88,7 @@ struct FileHeader {
   char recorder_version[32];
   char holder[64];  // name of another CUPTI subscriber
   char cupti_path[512];
-  LossSlot losses[static_cast<int>(LossCounter::kCount)];
+  LossSlot losses[kHeaderLossCount];
   ActivityLayout layout;  // of kActivity chunks
 };
 static_assert(sizeof(FileHeader) <= kHeaderBytes);

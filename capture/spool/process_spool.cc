@@ -93,7 +93,7 @@ absl::Status ProcessSpool::Load() {
 }
 
 void ProcessSpool::LoadHeaderLosses() {
-  for (int i = 0; i < static_cast<int>(LossCounter::kCount); ++i) {
+  for (int i = 0; i < kHeaderLossCount; ++i) {
     const LossSlot& slot = header().losses[i];
     const auto count = static_cast<int64_t>(slot.count.load());
     if (count > 0) losses_.push_back({static_cast<LossCounter>(i), count, slot.first_ns.load(), slot.last_ns.load()});

@@ -89,7 +89,7 @@ bool SpoolWriter::CreateFile() noexcept {
   FileHeader& header = *pool_.header();
   FillHeader(header, uuid);
   header_.store(&header, std::memory_order_release);
-  for (int i = 0; i < static_cast<int>(LossCounter::kCount); ++i) {
+  for (int i = 0; i < kHeaderLossCount; ++i) {
     LossSlot& slot = pending_.losses[i];
     const uint64_t count = slot.count.exchange(0, std::memory_order_acq_rel);
     if (count != 0) AddLoss(header.losses[i], count, slot.first_ns.load(), slot.last_ns.load());

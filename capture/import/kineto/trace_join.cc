@@ -1,5 +1,6 @@
 #include "capture/import/kineto/trace_join.h"
 
+#include <absl/container/flat_hash_set.h>
 #include <absl/strings/str_cat.h>
 
 #include <algorithm>
@@ -90,8 +91,45 @@ class OutlierCallCounter : public CaptureVisitor {
   int64_t outlier_count_ = 0;
 };
 
+bool IsHostSync(SyncType type) {
+  return type == SyncType::kEventSynchronize || type == SyncType::kStreamSynchronize ||
+         type == SyncType::kContextSynchronize;
+}
+
+// Correlations of waits, by calls and by CUPTI's records: a record without its call is a wait that no row shows.
+class WaitJoiner : public CaptureVisitor {
+ public:
+  absl::Status On(const SyncBatch& batch) override {
+    for (size_t i = 0; i < batch.size; ++i) {
+      if (IsHostSync(batch.type[i]) && batch.correlation_id[i]) records_.insert(*batch.correlation_id[i]);
+    }
+    return absl::OkStatus();
+  }
+  // After the records.
+  absl::Status On(const HostCallBatch& batch) override {
+    for (const std::optional<uint64_t>& correlation : batch.correlation_id) {
+      if (correlation) records_.erase(*correlation);
+    }
+    return absl::OkStatus();
+  }
+  int64_t without_call_count() const { return static_cast<int64_t>(records_.size()); }
+
+ private:
+  absl::flat_hash_set<uint64_t> records_;
+};
+
+absl::Status CountWaits(TraceRows& rows) {
+  WaitJoiner waits;
+  SH_RETURN_IF_ERROR(rows.syncs.Emit(waits));
+  if (waits.without_call_count() == 0) return absl::OkStatus();
+  SH_RETURN_IF_ERROR(rows.host_calls.Emit(waits));
+  rows.losses.Add(LossCounter::kSyncWithoutCall, waits.without_call_count());
+  return absl::OkStatus();
+}
+
 absl::Status CountJoins(JoinedTrace* trace) {
   TraceRows& rows = trace->rows;
+  SH_RETURN_IF_ERROR(CountWaits(rows));
   JoinCounter counter(*trace);
   SH_RETURN_IF_ERROR(rows.kernels.Emit(counter));
   SH_RETURN_IF_ERROR(rows.copies.Emit(counter));
