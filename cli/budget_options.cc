@@ -1,5 +1,7 @@
 #include "cli/budget_options.h"
 
+#include <absl/strings/str_cat.h>
+
 #include <CLI/CLI.hpp>
 
 #include "base/file.h"
@@ -35,8 +37,11 @@ void AddBudgetOptions(CLI::App& command, BudgetOptions& options) {
 absl::StatusOr<analysis::Budget> LoadBudget(const BudgetOptions& options, const std::string& range) {
   analysis::Budget budget;
   if (!options.file.empty()) {
-    SH_ASSIGN_OR_RETURN(const std::string text, ReadFile(options.file, kMostBudgetBytes));
-    SH_ASSIGN_OR_RETURN(budget, ParseBudget(text, options.file));
+    const absl::StatusOr<std::string> text = ReadFile(options.file, kMostBudgetBytes);
+    if (!text.ok()) {
+      return absl::Status(text.status().code(), absl::StrCat("reading the budget: ", text.status().message()));
+    }
+    SH_ASSIGN_OR_RETURN(budget, ParseBudget(*text, options.file));
   }
   if (options.max_waits) {
     budget.limits.push_back({analysis::BudgetQuantity::kWaits, static_cast<double>(*options.max_waits), std::nullopt});

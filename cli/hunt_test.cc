@@ -276,7 +276,9 @@ TEST_F(HuntTest, ABadBudgetFileEndsBeforeTheRun) {
   EXPECT_EQ(result.exit_code, 3);
   EXPECT_EQ(result.out, "");
   EXPECT_THAT(result.err, HasSubstr("bad.toml', line 3: max-wait: unknown key; did you mean 'max-waits'?"));
-  EXPECT_EQ(Hunt({"--budget", folder_.File("none.toml")}, {script}).exit_code, 3);
+  const SubprocessResult none = Hunt({"--budget", folder_.File("none.toml")}, {script});
+  EXPECT_EQ(none.exit_code, 3);
+  EXPECT_THAT(none.err, HasSubstr("error: reading the budget: opening '"));
   const SubprocessResult endless = Hunt({"--budget", "/dev/zero"}, {script});
   EXPECT_EQ(endless.exit_code, 3);
   EXPECT_THAT(endless.err, HasSubstr("reading '/dev/zero': it has more than 16777216 bytes"));
