@@ -48,7 +48,8 @@ TEST(SarifTest, ASiteWithoutALineIsANotification) {
   EXPECT_EQ(notification["locations"][0]["logicalLocations"][0]["fullyQualifiedName"],
             "c10::cuda::CUDACachingAllocator::Native::DeviceCachingAllocator::malloc");
   for (const analysis::HuntReport& report : {OrdinaryHunt(), EmptyHunt(), LightHunt(), HostileHunt()}) {
-    for (const json& result : RunOf(report)["results"]) {
+    const json run = RunOf(report);
+    for (const json& result : run["results"]) {
       EXPECT_GT(result["locations"][0]["physicalLocation"]["region"]["startLine"], 0) << result;
       EXPECT_FALSE(result["locations"][0]["physicalLocation"]["artifactLocation"]["uri"].empty()) << result;
     }
@@ -75,10 +76,11 @@ TEST(SarifTest, EveryResultHasARuleWhateverTheNames) {
 TEST(SarifTest, AnExcessWithoutASiteIsANotification) {
   analysis::HuntReport report = OrdinaryHunt();
   report.budget->findings[0].sites.clear();
-  const json notification = RunOf(report)["invocations"][0]["toolExecutionNotifications"][0];
+  const json run = RunOf(report);
+  const json& notification = run["invocations"][0]["toolExecutionNotifications"][0];
   EXPECT_EQ(notification["associatedRule"]["id"], "budget");
   EXPECT_EQ(notification["level"], "error");
-  for (const json& result : RunOf(report)["results"]) EXPECT_EQ(result["level"], "note");
+  for (const json& result : run["results"]) EXPECT_EQ(result["level"], "note");
 }
 
 TEST(SarifTest, WhatCouldNotBeJudgedIsANotification) {
