@@ -49,7 +49,6 @@ absl::Status GpuWork::On(const capture::KernelShapeBatch& batch) {
 }
 
 absl::Status GpuWork::On(const capture::SyncBatch& batch) {
-  sync_streams_.Add(batch);
   for (size_t i = 0; i < batch.size; ++i) {
     if (!batch.event_id[i]) continue;
     if (batch.type[i] == capture::SyncType::kStreamWaitEvent) {
@@ -143,7 +142,7 @@ void GpuWork::PreparePoint(size_t index) {
     return;
   }
   StreamMoment until{point.process_id, point.context_id, std::nullopt, point.call_start_ns};
-  if (point.scope == WaitScope::kStream) until = sync_streams_.StreamOf(point);
+  if (point.scope == WaitScope::kStream) until.stream_id = point.stream_id;
   if (point.scope == WaitScope::kEvent) {
     std::optional<EventRecord> record;
     const auto event = event_of_sync_.find({point.process_id, point.correlation_id.value_or(0)});

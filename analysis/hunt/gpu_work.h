@@ -19,7 +19,6 @@
 #include "analysis/hunt/feeds.h"
 #include "analysis/hunt/intervals.h"
 #include "analysis/hunt/last_ends.h"
-#include "analysis/hunt/sync_streams.h"
 #include "analysis/hunt/wait_sets.h"
 #include "capture/reader.h"
 
@@ -154,7 +153,6 @@ class GpuWork : public capture::CaptureVisitor {
   GpuWorkInputs inputs_;
   bool is_prepared_ = false;
   absl::flat_hash_map<uint32_t, capture::StringId> collective_names_;  // by kernel shape
-  SyncStreams sync_streams_;
   absl::flat_hash_map<Pair, uint64_t> event_of_sync_;                  // process, correlation: event id
   absl::flat_hash_map<Pair, std::vector<EventRecord>> event_records_;  // by process and event id, in time order
   std::vector<std::pair<StreamMoment, uint64_t>> waits_for_event_;     // cudaStreamWaitEvent: event id

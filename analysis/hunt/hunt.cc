@@ -303,7 +303,8 @@ absl::StatusOr<HuntReport> Hunt(capture::CaptureReader& reader, const HuntOption
   TeeVisitor calls(points_model_and_own, host_functions, capture::Tables({capture::Table::kHostCall}));
   Overheads overheads;
   if (has_kernels) SH_RETURN_IF_ERROR(ReadOverheads(reader, overheads, finder, report));
-  SH_RETURN_IF_ERROR(reader.Read(capture::Tables({capture::Table::kHostCall, capture::Table::kCopy}), calls));
+  using capture::Table;
+  SH_RETURN_IF_ERROR(reader.Read(capture::Tables({Table::kHostCall, Table::kCopy, Table::kSync}), calls));
   own.Finish();
   std::vector<SyncPoint> points = finder.Finish();
   SH_ASSIGN_OR_RETURN(const EnclosingRanges ranges, ReadRanges(reader, directory, points));

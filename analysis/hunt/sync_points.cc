@@ -82,7 +82,7 @@ bool IsUnknown(const PointCopy& copy) {
 
 // A call that names no stream, as a blocking copy or one in an old trace, waits for the stream of its copies.
 void PlaceOnStreamOfCopies(SyncPoint& point) {
-  if (point.scope != WaitScope::kStream || point.stream_id || point.copies.empty()) return;
+  if (point.copies.empty()) return;
   const PointCopy& first = point.copies.front();
   const bool is_one_stream = std::all_of(point.copies.begin(), point.copies.end(), [&](const PointCopy& copy) {
     return copy.stream_id == first.stream_id && copy.context_id == first.context_id;
@@ -107,7 +107,6 @@ SyncPoint SyncPointFinder::PointOf(const capture::HostCallRow& call, SiteKind ki
   point.stack_id = call.stack_id;
   point.context_id = call.context_id;
   point.stream_id = call.stream_id;
-  point.is_stream_named = call.stream_id.has_value();
   point.correlation_id = call.correlation_id;
   return point;
 }
@@ -274,6 +273,23 @@ absl::Status SyncPointFinder::On(const capture::CopyBatch& batch) {
   return absl::OkStatus();
 }
 
+absl::Status SyncPointFinder::On(const capture::SyncBatch& batch) {
+  for (size_t i = 0; i < batch.size; ++i) {
+    if (batch.type[i] != capture::SyncType::kStreamSynchronize) continue;
+    if (!batch.stream_id[i] || !batch.correlation_id[i]) continue;
+    sync_streams_[{batch.process_id[i], *batch.correlation_id[i]}] = {batch.context_id[i], *batch.stream_id[i]};
+  }
+  return absl::OkStatus();
+}
+
+void SyncPointFinder::PlaceOnStream(SyncPoint& point) const {
+  if (point.scope != WaitScope::kStream || point.stream_id) return;
+  const auto sync = sync_streams_.find({point.process_id, point.correlation_id.value_or(0)});
+  if (sync == sync_streams_.end()) return PlaceOnStreamOfCopies(point);
+  point.stream_id = sync->second.stream_id;
+  if (sync->second.context_id) point.context_id = sync->second.context_id;
+}
+
 // Decides what an asynchronous copy is, now that its memory kinds are known.
 void SyncPointFinder::Resolve(AsyncCopy& async_copy) {
   SyncPoint& point = async_copy.point;
@@ -314,7 +330,7 @@ std::vector<SyncPoint> SyncPointFinder::Finish() {
     copy.call_start_ns = point.call_start_ns;
     copy.call_end_ns = point.end_ns;
   }
-  for (SyncPoint& point : points_) PlaceOnStreamOfCopies(point);
+  for (SyncPoint& point : points_) PlaceOnStream(point);
   unplaced_queue_full_count_ = static_cast<int64_t>(std::erase_if(points_, [](const SyncPoint& point) {
     return point.kind == SiteKind::kQueueFull && point.thread_id == kNoThread;
   }));
@@ -322,6 +338,7 @@ std::vector<SyncPoint> SyncPointFinder::Finish() {
                    [](const SyncPoint& a, const SyncPoint& b) { return a.start_ns < b.start_ns; });
   async_copies_.clear();
   copies_.clear();
+  sync_streams_.clear();
   return std::move(points_);
 }
 

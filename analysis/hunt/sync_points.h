@@ -67,8 +67,7 @@ struct SyncPoint {
   int64_t end_ns = 0;
   std::optional<uint32_t> stack_id;
   std::optional<uint32_t> context_id;
-  std::optional<uint32_t> stream_id;
-  bool is_stream_named = false;  // by the call; else stream_id is that of its copies
+  std::optional<uint32_t> stream_id;  // that the call names, else that of its sync's record, else that of its copies
   std::optional<uint64_t> correlation_id;
   // Of an event's sync or query: the stream that it was recorded on last, at the entry of that call.
   std::optional<StreamMoment> event;
@@ -78,8 +77,9 @@ struct SyncPoint {
   std::optional<ForwardCall> forward;  // FindForwards
 };
 
-// A visitor of one read: host calls, then copies. Memory: the points, the asynchronous copies and the stream waits, not
-// the launches.
+// A visitor of one read: host calls and copies; syncs too, if costs are wanted: calls in Kineto's traces name no
+// stream, CUPTI's records of them do. Memory: the points, the asynchronous copies, the stream waits and 32 bytes a
+// stream sync, not the launches.
 class SyncPointFinder : public capture::CaptureVisitor {
  public:
   // `directory` is complete and outlives this. `recorded`: tables of the recording; light has no kernels, so no
@@ -91,6 +91,7 @@ class SyncPointFinder : public capture::CaptureVisitor {
 
   absl::Status On(const capture::HostCallBatch& batch) override;
   absl::Status On(const capture::CopyBatch& batch) override;
+  absl::Status On(const capture::SyncBatch& batch) override;
 
   // Once, after the read: all points by start.
   std::vector<SyncPoint> Finish();
@@ -102,6 +103,10 @@ class SyncPointFinder : public capture::CaptureVisitor {
   const std::vector<StreamWait>& stream_waits() const { return stream_waits_; }
 
  private:
+  struct SyncStream {
+    std::optional<uint32_t> context_id;
+    uint32_t stream_id;
+  };
   // An asynchronous copy call, until its memory kinds are known.
   struct AsyncCopy {
     SyncPoint point;    // as a pageable-copy
@@ -134,6 +139,7 @@ class SyncPointFinder : public capture::CaptureVisitor {
   bool HaveOneCaller(std::optional<uint32_t> copy_stack, std::optional<uint32_t> wait_stack) const;
   bool BelongsToWait(const AsyncCopy& copy, const SyncPoint& wait) const;
   void Resolve(AsyncCopy& copy);
+  void PlaceOnStream(SyncPoint& point) const;
 
   const Directory& directory_;
   bool has_launches_;
@@ -144,7 +150,8 @@ class SyncPointFinder : public capture::CaptureVisitor {
   absl::flat_hash_map<std::pair<uint32_t, uint64_t>, std::vector<size_t>> queue_full_;  // process, correlation: points
   std::vector<SyncPoint> points_;
   std::vector<AsyncCopy> async_copies_;
-  absl::flat_hash_map<std::pair<uint32_t, uint64_t>, PointCopy> copies_;  // by process, correlation
+  absl::flat_hash_map<std::pair<uint32_t, uint64_t>, PointCopy> copies_;         // by process, correlation
+  absl::flat_hash_map<std::pair<uint32_t, uint64_t>, SyncStream> sync_streams_;  // the same
   int64_t unknown_kind_copy_count_ = 0;
   int64_t unplaced_queue_full_count_ = 0;
 };

@@ -68,7 +68,6 @@ absl::Status ModelBuilder::On(const capture::HostCallBatch& batch) {
 }
 
 absl::Status ModelBuilder::On(const capture::SyncBatch& batch) {
-  sync_streams_.Add(batch);
   for (size_t i = 0; i < batch.size; ++i) {
     if (!batch.event_id[i]) continue;
     const uint32_t event = EventIndex({batch.process_id[i], false, *batch.event_id[i]});
@@ -179,8 +178,8 @@ void ModelBuilder::AddPoint(const SyncPoint& point, int32_t index) {
   mark.kind = MarkKind::kWait;
   mark.host_ns = point.call_start_ns;
   mark.only_if_blocked = OnlyIfBlocked(point);
-  const StreamMoment awaited = sync_streams_.StreamOf(point);
-  EventCall call{MarkKind::kWait, 0, point.process_id, awaited.context_id.value_or(0), awaited.stream_id, 0};
+  const uint32_t context_id = point.context_id.value_or(0);
+  EventCall call{MarkKind::kWait, 0, point.process_id, context_id, point.stream_id, 0};
   if (point.scope == WaitScope::kContext) call.stream_id.reset();
   if (point.scope != WaitScope::kEvent) {
     mark.target = StreamSet(call, true);

@@ -12,7 +12,6 @@
 
 #include "analysis/hunt/directory.h"
 #include "analysis/hunt/sync_points.h"
-#include "analysis/hunt/sync_streams.h"
 #include "capture/reader.h"
 
 namespace stallhound::analysis {
@@ -171,7 +170,6 @@ class ModelBuilder : public capture::CaptureVisitor {
   std::vector<bool> is_awaited_;   // by event
   std::vector<bool> is_recorded_;  // by event
   absl::flat_hash_map<EventKey, uint32_t> events_;
-  SyncStreams sync_streams_;
   absl::flat_hash_map<std::pair<uint32_t, uint64_t>, uint32_t> event_of_sync_;  // process, correlation: event
   absl::flat_hash_map<std::pair<uint32_t, uint32_t>, uint16_t> threads_;        // process, thread
   absl::flat_hash_map<std::pair<uint64_t, uint32_t>, uint16_t> streams_;        // process and context; stream
