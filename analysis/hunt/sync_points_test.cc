@@ -115,17 +115,20 @@ TEST(SyncPointsTest, WaitTakesInThePageableCopyBeforeIt) {
   EXPECT_EQ(site.copies[0].target_kind, MemoryKind::kPageable);
 }
 
-TEST(SyncPointsTest, DeviceSyncAndEventSyncTakeCopiesIn) {
-  EXPECT_EQ(CopyThenSync(kPageable, 7, kNothing, "cudaDeviceSynchronize").sync_point_count, 1);
-  const auto record = [](RecordedProgram& program) {
-    program.Call({.api = "cudaEventRecord", .start_ns = 250, .end_ns = 260, .stream_id = 7, .event = 5});
-  };
+// A pageable copy on stream 7 from 100 on, and the sync of an event that was recorded on `stream_id` at `record_ns`.
+HuntReport CopyThenEventSync(uint32_t stream_id, int64_t record_ns) {
   RecordedProgram program;
+  program.Call(
+      {.api = "cudaEventRecord", .start_ns = record_ns, .end_ns = record_ns + 10, .stream_id = stream_id, .event = 5});
   const uint64_t id = program.Call({.api = "cudaMemcpyAsync", .start_ns = 100, .end_ns = 200, .stream_id = 7});
   program.Copy({.correlation_id = id, .start_ns = 150, .end_ns = 180}, kPageable);
-  record(program);
   program.Call({.api = "cudaEventSynchronize", .start_ns = 400, .end_ns = 600, .event = 5});
-  EXPECT_EQ(HuntIn(program).sync_point_count, 1);
+  return HuntIn(program);
+}
+
+TEST(SyncPointsTest, DeviceSyncAndEventSyncTakeCopiesIn) {
+  EXPECT_EQ(CopyThenSync(kPageable, 7, kNothing, "cudaDeviceSynchronize").sync_point_count, 1);
+  EXPECT_EQ(CopyThenEventSync(7, 250).sync_point_count, 1);
 }
 
 TEST(SyncPointsTest, WithoutRecordsOfCopiesAnAsynchronousCallMayBePageable) {
@@ -140,27 +143,12 @@ TEST(SyncPointsTest, WithoutRecordsOfCopiesAnAsynchronousCallMayBePageable) {
   }
 }
 
-// The event was recorded on another stream, so its sync does not cover the copy.
-TEST(SyncPointsTest, EventOfAnotherStreamTakesNothingIn) {
-  RecordedProgram program;
-  program.Call({.api = "cudaEventRecord", .start_ns = 50, .end_ns = 60, .stream_id = 13, .event = 5});
-  const uint64_t id = program.Call({.api = "cudaMemcpyAsync", .start_ns = 100, .end_ns = 200, .stream_id = 7});
-  program.Copy({.correlation_id = id, .start_ns = 150, .end_ns = 180}, kPageable);
-  program.Call({.api = "cudaEventSynchronize", .start_ns = 400, .end_ns = 600, .event = 5});
-  const HuntReport report = HuntIn(program);
-  EXPECT_EQ(CountOf(report, SiteKind::kWait), 1);
-  EXPECT_EQ(CountOf(report, SiteKind::kPageableCopy), 1);
-}
-
-TEST(SyncPointsTest, EventRecordedBeforeTheCopyTakesNothingIn) {
-  RecordedProgram program;
-  program.Call({.api = "cudaEventRecord", .start_ns = 50, .end_ns = 60, .stream_id = 7, .event = 5});
-  const uint64_t id = program.Call({.api = "cudaMemcpyAsync", .start_ns = 100, .end_ns = 200, .stream_id = 7});
-  program.Copy({.correlation_id = id, .start_ns = 150, .end_ns = 180}, kPageable);
-  program.Call({.api = "cudaEventSynchronize", .start_ns = 400, .end_ns = 600, .event = 5});
-  const HuntReport report = HuntIn(program);
-  EXPECT_EQ(CountOf(report, SiteKind::kWait), 1);
-  EXPECT_EQ(CountOf(report, SiteKind::kPageableCopy), 1);
+TEST(SyncPointsTest, AnEventOfAnotherStreamOrOfBeforeTakesNothingIn) {
+  for (const auto& [stream_id, record_ns] : {std::pair(13u, 250), std::pair(13u, 50), std::pair(7u, 50)}) {
+    const HuntReport report = CopyThenEventSync(stream_id, record_ns);
+    EXPECT_EQ(CountOf(report, SiteKind::kWait), 1) << stream_id << " " << record_ns;
+    EXPECT_EQ(CountOf(report, SiteKind::kPageableCopy), 1) << stream_id << " " << record_ns;
+  }
 }
 
 TEST(SyncPointsTest, SyncOfTheLegacyStreamCoversBlockingStreams) {
